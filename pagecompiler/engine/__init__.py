@@ -1,0 +1,1 @@
+"""Engines turn requests into text. They know nothing of HTML."""

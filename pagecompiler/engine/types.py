@@ -1,0 +1,120 @@
+"""What goes into an engine and what comes out: plain data, units in the names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One chat message; `content` is data and never template source."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How a token is picked. Temperature 0 is arg-max; top_k 0, top_p 1 and min_p 0 switch a filter off."""
+
+    temperature: float = 0.0
+    top_k: int = 0
+    top_p: float = 1.0
+    min_p: float = 0.0
+    seed: int = 0
+
+
+class Verdict(StrEnum):
+    """What a monitor says after each piece of text."""
+
+    GO = "go"
+    DONE = "done"
+    STUCK = "stuck"
+
+
+class Monitor(Protocol):
+    """Watches one request's text as it is written; must be cheap, one is made per request."""
+
+    def feed(self, text: str) -> Verdict:
+        """Take the newly written text and say whether to go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One block to write.
+
+    `slots` are the numbers N for which `{{N}}` may still be written (the slot mask of the sampler; empty: no mask).
+    `monitor` makes the object that ends the request early; it is a picklable factory, since engines may
+    live in a child process. The first message is shared by many requests and is decoded once.
+    """
+
+    messages: tuple[Message, ...]
+    max_tokens: int
+    label: str
+    group: str = ""
+    sampling: Sampling = Sampling()
+    slots: frozenset[int] = frozenset()
+    monitor: Callable[[], Monitor] | None = None
+
+
+class FinishReason(StrEnum):
+    """Why a completion ended."""
+
+    DONE = "done"  # the monitor saw the end of the block
+    END = "end"  # the model's end token
+    LENGTH = "length"  # max_tokens written
+    STUCK = "stuck"  # the monitor saw no progress
+    CANCELLED = "cancelled"
+    FAILED = "failed"  # see Completion.error
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What one request produced, and what it cost.
+
+    `tokens` are the ids of the emitted tokens without the end token. `target_passes` counts the decodes of the
+    target in which the request had a row. `seconds` runs from admission to the end.
+    """
+
+    text: str
+    tokens: tuple[int, ...]
+    reason: FinishReason
+    seconds: float
+    prompt_tokens: int = 0
+    prompt_reused: int = 0
+    target_passes: int = 0
+    draft_passes: int = 0
+    drafted: int = 0
+    accepted: int = 0
+    accepted_by_position: tuple[int, ...] = ()
+    error: Exception | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationEvent:
+    """Something that happened to a request. `text` is whole characters only; `tokens` is the count so far."""
+
+    request: int
+    kind: Literal["admitted", "text", "finished"]
+    text: str = ""
+    tokens: int = 0
+    completion: Completion | None = None
+
+
+@dataclass(slots=True)
+class EngineStats:
+    """Totals since the engine was made; times in seconds."""
+
+    target_passes: int = 0
+    draft_passes: int = 0
+    rows: int = 0
+    tokens: int = 0
+    prompt_tokens: int = 0
+    prompt_reused: int = 0
+    target_seconds: float = 0.0
+    draft_seconds: float = 0.0
+    python_seconds: float = 0.0
+    native_log: list[str] = field(default_factory=list)
