@@ -225,6 +225,24 @@ Section = Annotated[
 ]
 
 
+SECTION_TYPES: dict[str, type[SectionBase]] = {
+    "features": Features,
+    "steps": Steps,
+    "prose": Prose,
+    "stats": Stats,
+    "quotes": Quotes,
+    "faq": Faq,
+    "pricing": Pricing,
+    "table": Table,
+    "chart": Chart,
+    "schedule": Schedule,
+    "people": People,
+    "code": Code,
+    "figure": Figure,
+    "cta": Cta,
+}
+
+
 class PageSpec(Model):
     """One page. `title` is the text of the title element; `lang` is a BCP 47 tag."""
 
