@@ -1,13 +1,15 @@
 """Markup of every kind of block, and the rules that choose a layout by what the block holds.
 
     hero      `split` with an image · `wide` with a long text · otherwise `center`
-    features  `ticks` with titles only · `rows` with images or a long text, up to 6 items · otherwise `cards`
+    features  `ticks` with titles only · `rows` with a long text, up to 6 items · otherwise `cards`
     steps     `flow` for up to 4 items without images and long texts · otherwise `path`
     stats     `figures` for up to 4 with short labels · otherwise `figures small`
-    quotes    one alone is `large` · `columns` for more than 3 or a long text · otherwise a row
+    quotes    one alone is `large` · `voices columns` for more than 3 or a long text · otherwise `voices`
     pricing   `plans` with points or actions, or up to 4 items with a text · otherwise `price-list`
     people    `portraits` with images or texts · otherwise `roster`
     figure    `beside` its long caption · otherwise `wide`
+
+A class of an inner element is never the name of a kind: `.faq` is the section, `.questions` its list.
 """
 
 from __future__ import annotations
@@ -116,10 +118,9 @@ def _entry(item: Item) -> Lines:
 
 def _features(block: Description) -> Lines:
     items = block.items()
-    images = any("image" in item for item in items)
-    if not images and not any("text" in item for item in items):
+    if not any("image" in item or "text" in item for item in items):
         layout = "ticks"
-    elif len(items) <= 6 and (images or _any_long(items, "text")):
+    elif len(items) <= 6 and _any_long(items, "text"):
         layout = "rows"
     else:
         layout = "cards"
@@ -155,7 +156,7 @@ def _quotes(block: Description) -> Lines:
     if len(items) == 1:
         return _quote(items[0], "quote large")
     columns = len(items) > 3 or _any_long(items, "text")
-    lines = ['<div class="quotes columns">' if columns else '<div class="quotes">']
+    lines = ['<div class="voices columns">' if columns else '<div class="voices">']
     for item in items:
         lines += _quote(item, "quote")
     return [*lines, "</div>"]
@@ -173,7 +174,7 @@ def _faq(block: Description) -> Lines:
     items = block.items()
     if not items:
         return []
-    lines = ['<div class="faq">']
+    lines = ['<div class="questions">']
     for item in items:
         question, answer = item["question"].slot, item["answer"].slot
         lines += ["<details>", f"<summary>{question}</summary>", f"<p>{answer}</p>", "</details>"]
@@ -216,7 +217,7 @@ def _table(block: Description) -> Lines:
 
 
 def _chart(block: Description) -> Lines:
-    return ['<figure class="chart">', *_list("ul", "bars", [_bar(item) for item in block.items()]), *_caption(block)]
+    return ['<figure class="plot">', *_list("ul", "bars", [_bar(item) for item in block.items()]), *_caption(block)]
 
 
 def _bar(item: Item) -> Lines:
@@ -233,7 +234,7 @@ def _caption(block: Description) -> Lines:
 
 
 def _schedule(block: Description) -> Lines:
-    return _list("ol", "schedule", [_session(item) for item in block.items()])
+    return _list("ol", "sessions", [_session(item) for item in block.items()])
 
 
 def _session(item: Item) -> Lines:

@@ -76,22 +76,22 @@ _MOODS: dict[str, Properties] = {
         "--radius": "0.25rem",
         "--align": "start",
     },
-    "minimal": {"--heading-weight": "500", "--line": "0px", "--lift": "0", "--tint": "0%"},
+    "minimal": {"--heading-weight": "500", "--line": "1px", "--lift": "0", "--tint": "2%"},
 }
 
 _RULES: dict[str, tuple[str, str]] = {
     "calm": (".lead", "font-weight: 300;"),
     "bold": (".figures dd", "font-weight: 800;"),
-    "playful": (".cards li", "border-style: dashed;"),
+    "playful": (".cards li", "border-color: var(--accent);"),
     "technical": (".figures dd", "font-family: var(--mono);"),
-    "elegant": (".lead", "font-style: italic;"),
+    "elegant": (".lead", "font-family: var(--serif);"),
     "warm": (".quote", "background: var(--tinted);"),
     "compact": (".cards", "gap: 0.75rem;"),
     "generous": (".cards li", "padding: 2rem;"),
-    "crisp": (".plans li", "border-width: 2px;"),
+    "crisp": (".plans > li", "border-color: var(--text);"),
     "soft": (".cards li", "background: var(--tinted);"),
     "editorial": (".quote blockquote", "font-style: italic;"),
-    "minimal": (".faq details", "border-style: none;"),
+    "minimal": (".figures dd", "font-weight: 400;"),
 }
 
 
