@@ -1,9 +1,9 @@
 """The engine protocol and its errors.
 
-    EngineError
-    ├── ModelLoadError      the file cannot be loaded (missing, damaged, another format number)
-    ├── PromptTooLongError  a prompt that cannot fit, said before any decode
-    └── DecodeError         llama_decode failed, or logits were not finite
+EngineError
+├── ModelLoadError      the file cannot be loaded (missing, damaged, another format number)
+├── PromptTooLongError  a prompt that cannot fit, said before any decode
+└── DecodeError         llama_decode failed, or logits were not finite
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ class Engine(Protocol):
         """
 
     def events(self) -> Iterator[GenerationEvent]:
-        """Run until every submitted request has finished, yielding what happens. Call again after more submits."""
+        """Run until every submitted request has finished, yielding what happens; may be called again."""
 
     def cancel(self, number: int) -> None:
-        """End a request at the next step; its `finished` event says CANCELLED. Unknown numbers are ignored."""
+        """End a request at the next step; its last event says CANCELLED. Unknown numbers are ignored."""
 
     def stats(self) -> EngineStats:
         """Totals since the engine was made."""

@@ -46,9 +46,9 @@ class Monitor(Protocol):
 class Request:
     """One block to write.
 
-    `slots` are the numbers N for which `{{N}}` may still be written (the slot mask of the sampler; empty: no mask).
-    `monitor` makes the object that ends the request early; it is a picklable factory, since engines may
-    live in a child process. The first message is shared by many requests and is decoded once.
+    `slots` are the numbers N for which `{{N}}` may still be written (the slot mask of the sampler; empty: no
+    mask). `monitor` makes the object that ends the request early; it is a picklable factory, since engines
+    may live in a child process. The first message is shared by many requests and is decoded once.
     """
 
     messages: tuple[Message, ...]
@@ -75,8 +75,8 @@ class FinishReason(StrEnum):
 class Completion:
     """What one request produced, and what it cost.
 
-    `tokens` are the ids of the emitted tokens without the end token. `target_passes` counts the decodes of the
-    target in which the request had a row. `seconds` runs from admission to the end.
+    `tokens` are the ids of the emitted tokens without the end token. `target_passes` counts the decodes of
+    the target in which the request had a row. `seconds` runs from admission to the end.
     """
 
     text: str

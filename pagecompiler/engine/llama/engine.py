@@ -1,0 +1,141 @@
+"""The in-process engine: model, prompts and scheduler behind the Engine protocol."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+
+from pagecompiler.engine.base import EngineError, ModelLoadError, PromptTooLongError
+from pagecompiler.engine.llama.chat import ChatTemplate, PromptWriter
+from pagecompiler.engine.llama.lane import Job
+from pagecompiler.engine.llama.library import Context, Model, native_log, native_support
+from pagecompiler.engine.llama.scheduler import KEEPERS, Scheduler
+from pagecompiler.engine.types import EngineStats, GenerationEvent, Request
+
+DEFAULT_LANES = 5
+DEFAULT_CONTEXT_TOKENS = 4096
+CPU_CHUNK = 128  # a chunk cannot be interrupted; on a CPU this bounds the wait for a cancellation
+GPU_CHUNK = 512
+
+
+class LlamaEngine:
+    """Runs up to `lanes` requests at once in one model.
+
+    `context_tokens` is the room of one lane: prompt and budget. `threads` defaults to the usable CPUs,
+    `gpu_layers` to all layers where llama.cpp has a GPU. Raises ModelLoadError. The thread that reads
+    `events()` runs the model; `submit`, `cancel` and `close` may be called from any thread.
+
+    >>> with LlamaEngine(Path("pagec-mini.gguf")) as engine:  # doctest: +SKIP
+    ...     engine.submit(request)
+    ...     for event in engine.events():
+    ...         print(event.text, end="")
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        lanes: int = DEFAULT_LANES,
+        context_tokens: int = DEFAULT_CONTEXT_TOKENS,
+        threads: int | None = None,
+        gpu_layers: int | None = None,
+    ) -> None:
+        if lanes < 1:
+            raise ValueError("lanes must be at least 1")
+        if gpu_layers is None:
+            gpu_layers = -1 if native_support().gpu else 0
+        chunk = GPU_CHUNK if gpu_layers else CPU_CHUNK
+        self._model = Model(path, gpu_layers=gpu_layers)
+        try:
+            self._prompts = PromptWriter(self._model, _template(self._model))
+            self.context_tokens = min(context_tokens, self._model.trained_context)
+            self._context = Context(
+                self._model,
+                tokens=(lanes + 1) * self.context_tokens,  # the keepers share the room of one more lane
+                sequences=lanes + KEEPERS,
+                rows=max(chunk, lanes),
+                outputs=lanes,
+                threads=threads or len(os.sched_getaffinity(0)),
+            )
+        except EngineError:
+            self._model.close()
+            raise
+        self._scheduler = Scheduler(
+            self._context, self._model, lanes=lanes, chunk=chunk, keeper_room=self.context_tokens
+        )
+        self._numbers = itertools.count(1)
+        self._events: deque[GenerationEvent] = deque()
+        self._running = threading.RLock()
+        self._closed = False
+
+    def submit(self, request: Request) -> int:
+        """Queue a request and return its number. Raises PromptTooLongError when it cannot fit."""
+        if request.max_tokens < 1 or not request.messages:
+            raise ValueError("a request needs messages and a budget of at least one token")
+        with self._running:
+            self._check_open()
+            prompt = self._prompts.write(request.messages)
+        needed = len(prompt.tokens) + request.max_tokens
+        if needed > self.context_tokens:
+            raise PromptTooLongError(
+                f"{request.label}: a prompt of {len(prompt.tokens)} tokens"
+                f" with a budget of {request.max_tokens} does not fit into {self.context_tokens} tokens",
+                hint="shorten the texts, or give the engine a larger context",
+            )
+        number = next(self._numbers)
+        self._scheduler.submit(Job(number, request, prompt))
+        return number
+
+    def events(self) -> Iterator[GenerationEvent]:
+        """Run until every submitted request has finished; ends at once when the engine is closed."""
+        while True:
+            while self._events:
+                yield self._events.popleft()
+            with self._running:
+                if self._closed or self._scheduler.idle:
+                    return
+                self._events.extend(self._scheduler.step())
+
+    def cancel(self, number: int) -> None:
+        """End a request at the next step; unknown numbers are ignored."""
+        self._scheduler.cancel(number)
+
+    def stats(self) -> EngineStats:
+        """Totals since the engine was made."""
+        self._scheduler.stats.native_log = list(native_log.lines)
+        return self._scheduler.stats
+
+    def close(self) -> None:
+        """Free the model, after the step that is running; unfinished requests end without an event."""
+        with self._running:
+            if self._closed:
+                return
+            self._closed = True
+            self._events.clear()
+            self._context.close()
+            self._model.close()
+
+    def __enter__(self) -> LlamaEngine:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise EngineError("the engine is closed")
+
+
+def _template(model: Model) -> ChatTemplate:
+    source = model.chat_template()
+    if not source:
+        raise ModelLoadError(f"{model.path} has no chat template", hint="use a chat (instruct) model")
+    return ChatTemplate(
+        source,
+        begin_text=model.token_text(model.begin_token),
+        end_text=model.token_text(model.end_token),
+    )

@@ -1,0 +1,349 @@
+"""The only file that touches llama.cpp: Model, Context and Memory as small typed objects.
+
+llama.cpp is used through the low-level bindings of one pinned version, because a struct that grew a field
+would be filled wrongly without any error. Native log lines are kept and put into the typed errors.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import os
+from collections import deque
+from dataclasses import dataclass
+from pathlib import Path
+
+import llama_cpp
+import numpy as np
+from llama_cpp import llama_cpp as native
+
+from pagecompiler.engine.base import DecodeError, ModelLoadError
+from pagecompiler.engine.gguf_header import read_metadata
+from pagecompiler.engine.llama.rules import SequenceRules
+from pagecompiler.engine.llama.target import Batch, Logits, LostStateError
+
+SUPPORTED_VERSION = "0.3.36"
+KEPT_LOG_LINES = 200
+LOG_DEBUG, LOG_INFO, LOG_WARN = 1, 2, 3
+
+_NO_SLOT, _ABORTED, _BAD_BATCH = 1, 2, -1
+_LARGEST_TEMPLATE_BYTES = 1 << 20
+
+
+class NativeLog:
+    """What llama.cpp printed last in this process; `level` is the lowest level that is kept."""
+
+    def __init__(self) -> None:
+        self.level = LOG_INFO
+        self.lines: deque[str] = deque(maxlen=KEPT_LOG_LINES)
+        self._kept = False
+
+    def text(self) -> str:
+        """The kept lines, oldest first."""
+        return "".join(self.lines)
+
+    def add(self, level: int, line: bytes) -> None:
+        """Take a line; level 5 continues the line before."""
+        if level != 5:
+            self._kept = level >= self.level
+        if self._kept:
+            self.lines.append(line.decode("utf-8", "replace"))
+
+
+native_log = NativeLog()
+
+
+def _log(level: int, text: bytes, user_data: object) -> None:
+    native_log.add(level, text)
+
+
+_log_callback = native.llama_log_callback(_log)  # llama.cpp keeps the pointer: it must stay alive
+
+
+@dataclass(frozen=True, slots=True)
+class NativeSupport:
+    """What the installed llama.cpp can do. `nextn`: the private part that MTP drafting needs is there."""
+
+    version: str
+    nextn: bool
+    gpu: bool
+    system: str
+
+
+def native_support() -> NativeSupport:
+    """Probe the library; loads no model."""
+    return NativeSupport(
+        version=str(llama_cpp.__version__),
+        nextn=_has_private_part(),
+        gpu=bool(native.llama_supports_gpu_offload()),
+        system=native.llama_print_system_info().decode("utf-8", "replace"),
+    )
+
+
+def _has_private_part() -> bool:
+    try:
+        private = importlib.import_module("llama_cpp.llama_cpp_ext")
+    except (ImportError, AttributeError):  # a missing symbol is an AttributeError at import
+        return False
+    return hasattr(private, "llama_set_embeddings_nextn") and hasattr(
+        private, "llama_get_embeddings_nextn_ith"
+    )
+
+
+def _start() -> None:
+    if llama_cpp.__version__ != SUPPORTED_VERSION:
+        raise ModelLoadError(
+            f"llama-cpp-python {llama_cpp.__version__} is installed, this engine needs {SUPPORTED_VERSION}",
+            hint=f"pip install llama-cpp-python=={SUPPORTED_VERSION}",
+        )
+    # After a failed assertion llama.cpp would start a debugger on this process and print its memory.
+    os.environ.setdefault("GGML_NO_BACKTRACE", "1")
+    native.llama_log_set(_log_callback, ctypes.c_void_p(0))
+    native.llama_backend_init()
+
+
+class Model:
+    """A loaded GGUF file with its tokenizer. Raises ModelLoadError.
+
+    `gpu_layers` counts layers on the GPU (-1: all). `load_mtp` also loads the multi-token-prediction block.
+    `recurrent` is true when any layer keeps a recurrent state; `trained_context` is in tokens.
+    """
+
+    def __init__(self, path: Path, *, gpu_layers: int = 0, load_mtp: bool = False) -> None:
+        read_metadata(path)  # llama.cpp aborts the process on some damaged headers
+        _start()
+        native_log.lines.clear()
+        parameters = native.llama_model_default_params()
+        parameters.n_gpu_layers = gpu_layers
+        parameters.load_mtp = load_mtp
+        self._pointer = native.llama_model_load_from_file(str(path).encode(), parameters)
+        if not self._pointer:
+            raise ModelLoadError(
+                f"llama.cpp cannot load {path}",
+                hint="see the native log; the file may be damaged or its architecture too new",
+                native_log=native_log.text(),
+            )
+        self._vocab = native.llama_model_get_vocab(self._pointer)
+        self.path = path
+        self.size = int(native.llama_vocab_n_tokens(self._vocab))
+        self.trained_context = int(native.llama_model_n_ctx_train(self._pointer))
+        self.recurrent = bool(
+            native.llama_model_is_recurrent(self._pointer) or native.llama_model_is_hybrid(self._pointer)
+        )
+        self.nextn_layers = int(native.llama_model_n_layer_nextn(self._pointer))
+        self.begin_token = int(native.llama_vocab_bos(self._vocab))
+        self.end_token = int(native.llama_vocab_eos(self._vocab))
+        self.adds_begin = bool(native.llama_vocab_get_add_bos(self._vocab))
+        self._pieces: dict[int, bytes] = {}
+        self._ends: dict[int, bool] = {}
+
+    @property
+    def pointer(self) -> object:
+        """The native model, for a Context."""
+        return self._pointer
+
+    def metadata(self, key: str) -> str | None:
+        """A metadata value as text; None when the file has no such key."""
+        buffer = ctypes.create_string_buffer(_LARGEST_TEMPLATE_BYTES)
+        size = native.llama_model_meta_val_str(self._pointer, key.encode(), buffer, len(buffer))
+        return buffer.value.decode("utf-8", "replace") if size >= 0 else None
+
+    def chat_template(self) -> str | None:
+        """The source of the file's chat template."""
+        source = native.llama_model_chat_template(self._pointer, None)
+        return None if source is None else bytes(source).decode("utf-8", "replace")
+
+    def tokenize(self, text: str, *, parse_special: bool) -> list[int]:
+        """The tokens of a text, without begin and end tokens of the tokenizer's own.
+
+        With `parse_special` the text of a control token becomes that token; without, it stays plain text.
+        """
+        data = text.encode()
+        room = len(data) + 8
+        while True:
+            tokens = (ctypes.c_int32 * room)()
+            count = native.llama_tokenize(self._vocab, data, len(data), tokens, room, False, parse_special)
+            if count >= 0:
+                return list(tokens[:count])
+            room = -count
+
+    def token_text(self, token: int) -> str:
+        """How the vocabulary writes a token, control tokens too; empty for a token that does not exist."""
+        if token < 0:
+            return ""
+        return bytes(native.llama_vocab_get_text(self._vocab, token)).decode("utf-8", "replace")
+
+    def piece(self, token: int) -> bytes:
+        """The bytes that a token writes; control tokens write nothing. May end within a character."""
+        found = self._pieces.get(token)
+        if found is None:
+            found = self._pieces[token] = self._read_piece(token)
+        return found
+
+    def _read_piece(self, token: int) -> bytes:
+        room = 64
+        while True:
+            buffer = ctypes.create_string_buffer(room)
+            size = native.llama_token_to_piece(self._vocab, token, buffer, room, 0, False)
+            if size >= 0:
+                return buffer.raw[:size]
+            room = -size
+
+    def is_end(self, token: int) -> bool:
+        """Whether the token ends an answer."""
+        found = self._ends.get(token)
+        if found is None:
+            found = self._ends[token] = bool(native.llama_vocab_is_eog(self._vocab, token))
+        return found
+
+    def close(self) -> None:
+        """Free the model; its contexts must have been closed. Calling it twice is allowed."""
+        if self._pointer:
+            native.llama_model_free(self._pointer)
+            self._pointer = None
+
+
+class Memory:
+    """The sequences of a context. Forbidden operations raise MemoryRuleError before they do harm."""
+
+    def __init__(self, context: object, rules: SequenceRules) -> None:
+        self._pointer = native.llama_get_memory(context)
+        self.rules = rules
+
+    def copy(self, source: int, destination: int) -> None:
+        """Make the empty sequence `destination` equal to `source`."""
+        self.rules.copy(source, destination)
+        native.llama_memory_seq_cp(self._pointer, source, destination, -1, -1)
+
+    def remove(self, sequence: int, start: int = 0) -> None:
+        """Forget the tokens of a sequence from position `start` on."""
+        self.rules.remove(sequence, start)
+        if not native.llama_memory_seq_rm(self._pointer, sequence, start, -1):
+            raise DecodeError(
+                f"llama.cpp cannot cut sequence {sequence} at {start}", native_log=native_log.text()
+            )
+
+    def clear(self) -> None:
+        """Forget all sequences, and the data with them."""
+        self.rules.clear()
+        native.llama_memory_clear(self._pointer, True)
+
+    def last_position(self, sequence: int) -> int:
+        """The position of a sequence's last token as llama.cpp sees it; -1 when it is empty."""
+        return int(native.llama_memory_seq_pos_max(self._pointer, sequence))
+
+
+class Context:
+    """Sequences of one model that are decoded together: a Target. Not thread-safe.
+
+    `tokens` is the room for all sequences together (one unified cache), `sequences` their number, `rows` the
+    most rows of one decode, `outputs` the most rows with logits, `rollback` the recurrent snapshots kept a
+    sequence.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        tokens: int,
+        sequences: int,
+        rows: int,
+        outputs: int,
+        threads: int,
+        rollback: int = 0,
+    ) -> None:
+        parameters = native.llama_context_default_params()
+        parameters.n_ctx = tokens
+        parameters.n_batch = parameters.n_ubatch = rows
+        parameters.n_seq_max = sequences
+        parameters.n_rs_seq = rollback
+        parameters.n_outputs_max = max(outputs, sequences)  # llama.cpp asserts the latter
+        parameters.n_threads = parameters.n_threads_batch = threads
+        parameters.kv_unified = True
+        parameters.no_perf = True
+        self._pointer = native.llama_init_from_model(model.pointer, parameters)
+        if not self._pointer:
+            raise ModelLoadError(
+                f"llama.cpp cannot make a context of {tokens} tokens for {model.path}",
+                hint="too little memory? try fewer lanes or a smaller context",
+                native_log=native_log.text(),
+            )
+        self._vocabulary_size = model.size
+        self._rows = rows
+        self._outputs = outputs
+        self.tokens = int(native.llama_n_ctx(self._pointer))
+        self.rollback = int(native.llama_n_rs_seq(self._pointer))
+        self.memory = Memory(self._pointer, SequenceRules(self.rollback if model.recurrent else None))
+        self._make_batch(rows)
+
+    def _make_batch(self, rows: int) -> None:
+        """One batch for all decodes, over arrays that are filled by slices."""
+        self._tokens = np.zeros(rows, np.int32)
+        self._positions = np.zeros(rows, np.int32)
+        self._sequences = np.zeros(rows, np.int32)
+        self._wanted = np.zeros(rows, np.int8)
+        self._counts = np.ones(rows, np.int32)
+        start = self._sequences.ctypes.data
+        self._sequence_pointers = np.arange(start, start + 4 * rows, 4, dtype=np.uintp)
+        integers = ctypes.POINTER(ctypes.c_int32)
+        self._batch = native.llama_batch()
+        self._batch.token = self._tokens.ctypes.data_as(integers)
+        self._batch.pos = self._positions.ctypes.data_as(integers)
+        self._batch.n_seq_id = self._counts.ctypes.data_as(integers)
+        self._batch.seq_id = self._sequence_pointers.ctypes.data_as(ctypes.POINTER(integers))
+        self._batch.logits = self._wanted.ctypes.data_as(ctypes.POINTER(ctypes.c_int8))
+
+    def decode(self, batch: Batch) -> Logits:
+        """Evaluate the batch; one row of logits for each wanted row, a view that the next decode overwrites.
+
+        Raises LostStateError when llama.cpp gave up in the middle, DecodeError when nothing was changed.
+        """
+        count = len(batch)
+        if count > self._rows or batch.outputs > self._outputs:
+            raise ValueError(
+                f"{count} rows with {batch.outputs} outputs; room for {self._rows} and {self._outputs}"
+            )
+        self._tokens[:count] = batch.tokens
+        self._positions[:count] = batch.positions
+        self._sequences[:count] = batch.sequences
+        self._wanted[:count] = batch.wanted
+        self._batch.n_tokens = count
+        self.memory.rules.check(batch)
+        code = native.llama_decode(self._pointer, self._batch)
+        if code != 0:
+            raise _decode_error(code)
+        self.memory.rules.decoded(batch)
+        if batch.outputs == 0:
+            native.llama_synchronize(self._pointer)
+            return np.empty((0, self._vocabulary_size), np.float32)
+        logits = native.llama_get_logits(self._pointer)
+        return np.ctypeslib.as_array(logits, (batch.outputs, self._vocabulary_size))
+
+    def remove(self, sequence: int, start: int = 0) -> None:
+        """Forget the tokens of a sequence from position `start` on."""
+        self.memory.remove(sequence, start)
+
+    def copy(self, source: int, destination: int) -> None:
+        """Make an empty sequence equal to another one."""
+        self.memory.copy(source, destination)
+
+    def clear(self) -> None:
+        """Forget all sequences."""
+        self.memory.clear()
+
+    def close(self) -> None:
+        """Free the context. Calling it twice is allowed."""
+        if self._pointer:
+            native.llama_free(self._pointer)
+            self._pointer = None
+
+
+def _decode_error(code: int) -> DecodeError:
+    log = native_log.text()
+    if code == _NO_SLOT:
+        return DecodeError("no room for the batch in the context", hint="use fewer lanes", native_log=log)
+    if code == _BAD_BATCH:
+        return DecodeError("llama.cpp refused the batch", native_log=log)
+    if code == _ABORTED:
+        return LostStateError("the decode was aborted", native_log=log)
+    return LostStateError(f"llama.cpp failed while decoding (code {code})", native_log=log)
