@@ -38,7 +38,12 @@ def _nav(block: Description) -> Lines:
 
 
 def _footer(block: Description) -> Lines:
-    return ['<div class="footer">', *_optional(block, "text", "<p>", "</p>"), *_links(block.items("links")), "</div>"]
+    return [
+        '<div class="footer">',
+        *_optional(block, "text", "<p>", "</p>"),
+        *_links(block.items("links")),
+        "</div>",
+    ]
 
 
 def _links(links: list[Item]) -> Lines:
@@ -113,7 +118,11 @@ def _entry(item: Item) -> Lines:
     title = item["title"].slot
     if "href" in item:
         title = f'<a href="{item["href"].slot}">{title}</a>'
-    return [*_part(item, "image", '<img src="', '">'), f"<h3>{title}</h3>", *_part(item, "text", "<p>", "</p>")]
+    return [
+        *_part(item, "image", '<img src="', '">'),
+        f"<h3>{title}</h3>",
+        *_part(item, "text", "<p>", "</p>"),
+    ]
 
 
 def _features(block: Description) -> Lines:
@@ -164,7 +173,10 @@ def _quotes(block: Description) -> Lines:
 
 def _quote(item: Item, style: str) -> Lines:
     lines = [f'<figure class="{style}">', f"<blockquote><p>{item['text'].slot}</p></blockquote>"]
-    names = [*_part(item, "by", '<span class="by">', "</span>"), *_part(item, "role", '<span class="role">', "</span>")]
+    names = [
+        *_part(item, "by", '<span class="by">', "</span>"),
+        *_part(item, "role", '<span class="role">', "</span>"),
+    ]
     if names:
         lines += ["<figcaption>", *names, "</figcaption>"]
     return [*lines, "</figure>"]
@@ -217,7 +229,11 @@ def _table(block: Description) -> Lines:
 
 
 def _chart(block: Description) -> Lines:
-    return ['<figure class="plot">', *_list("ul", "bars", [_bar(item) for item in block.items()]), *_caption(block)]
+    return [
+        '<figure class="plot">',
+        *_list("ul", "bars", [_bar(item) for item in block.items()]),
+        *_caption(block),
+    ]
 
 
 def _bar(item: Item) -> Lines:
@@ -262,7 +278,11 @@ def _person(item: Item) -> Lines:
 
 
 def _code(block: Description) -> Lines:
-    return ['<figure class="listing">', f"<pre><code>{block.fields['code'].slot}</code></pre>", *_caption(block)]
+    return [
+        '<figure class="listing">',
+        f"<pre><code>{block.fields['code'].slot}</code></pre>",
+        *_caption(block),
+    ]
 
 
 def _figure(block: Description) -> Lines:

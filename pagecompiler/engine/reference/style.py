@@ -1,4 +1,4 @@
-"""The style fragment by rule: a base from the font, then each mood word in turn changes properties and adds a rule."""
+"""The style fragment by rule: a base from the font, then each mood word changes properties and adds a rule."""
 
 from __future__ import annotations
 
@@ -45,7 +45,13 @@ _FONTS: dict[str, Properties] = {
 }
 
 _MOODS: dict[str, Properties] = {
-    "calm": {"--heading-weight": "500", "--leading": "1.7", "--space": "1.3", "--lift": "0", "--align": "center"},
+    "calm": {
+        "--heading-weight": "500",
+        "--leading": "1.7",
+        "--space": "1.3",
+        "--lift": "0",
+        "--align": "center",
+    },
     "bold": {"--heading-weight": "800", "--heading-tracking": "-0.03em", "--scale": "1.35", "--tint": "10%"},
     "playful": {"--radius": "1.5rem", "--button-radius": "3rem", "--lift": "0.6", "--tint": "12%"},
     "technical": {
