@@ -1,0 +1,106 @@
+"""Progress on stderr: one live line per build group in a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from pagecompiler.generate import Progress
+
+if TYPE_CHECKING:
+    from rich.live import Live
+    from rich.table import Table
+
+_REFRESH = 10
+
+
+@dataclass(slots=True)
+class _Group:
+    state: str = "waiting"
+    block: str = ""
+    finished_tokens: int = 0
+    current_tokens: int = 0
+    started: float = field(default_factory=time.perf_counter)
+    ended: float | None = None
+
+    @property
+    def tokens(self) -> int:
+        return self.finished_tokens + self.current_tokens
+
+    @property
+    def rate(self) -> float:
+        seconds = (self.ended or time.perf_counter()) - self.started
+        return self.tokens / seconds if seconds > 0 else 0.0
+
+
+class PlainProgress:
+    """One line on stderr when a block is done, refused or failed."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        return None
+
+    def __call__(self, progress: Progress) -> None:
+        if progress.state != "writing":
+            attempt = f", attempt {progress.attempt}" if progress.attempt > 1 else ""
+            print(f"{progress.group}: {progress.block} {progress.state}, {progress.tokens} tokens{attempt}", file=sys.stderr)
+
+
+class QuietProgress(PlainProgress):
+    """Says nothing."""
+
+    def __call__(self, progress: Progress) -> None:
+        return None
+
+
+class LiveProgress:
+    """One line for each group that is written, redrawn in place. Nothing is drawn before the first event."""
+
+    def __init__(self, *, color: bool) -> None:
+        self._color = color
+        self._groups: dict[str, _Group] = {}
+        self._live: Live | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._live is not None:
+            self._live.update(self._table(), refresh=True)
+            self._live.stop()
+
+    def __call__(self, progress: Progress) -> None:
+        group = self._groups.setdefault(progress.group, _Group())
+        group.block = progress.block
+        group.state = progress.state
+        if progress.state == "writing":
+            group.current_tokens = progress.tokens
+        else:
+            group.finished_tokens += progress.tokens
+            group.current_tokens = 0
+        group.ended = time.perf_counter() if progress.state in ("done", "failed") else None
+        self._show()
+
+    def _show(self) -> None:
+        if self._live is None:
+            from rich.console import Console
+            from rich.live import Live
+
+            console = Console(stderr=True, no_color=not self._color, highlight=False)
+            self._live = Live(console=console, refresh_per_second=_REFRESH, get_renderable=self._table)
+            self._live.start()
+
+    def _table(self) -> Table:
+        from rich.table import Table
+
+        table = Table.grid(padding=(0, 2))
+        styles = {"done": "green", "failed": "red", "refused": "yellow", "writing": "cyan"}
+        for name, group in self._groups.items():
+            state = f"[{styles.get(group.state, 'default')}]{group.state}[/]"
+            table.add_row(name, state, f"{group.tokens} tokens", f"{group.rate:.0f} tok/s", group.block.replace("[", "\\["))
+        return table

@@ -1,0 +1,69 @@
+"""Linked blocks → one page: the skeleton around them, and the one serialiser."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from functools import cache
+
+from bs4 import Tag
+from bs4.dammit import EntitySubstitution
+from bs4.formatter import HTMLFormatter
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+
+from pagecompiler import schema
+from pagecompiler.languages import direction, labels
+from pagecompiler.link import LinkedBlock
+from pagecompiler.resources import template_dir
+
+# bs4's own formatters write `<br/>`, or change `alt=""` and `é`.
+_FORMATTER = HTMLFormatter(
+    entity_substitution=EntitySubstitution.substitute_xml, void_element_close_prefix=None, indent=0
+)
+_COLOR_SCHEMES = {"light": "light", "dark": "dark", "auto": "light dark"}
+
+
+def serialise(element: Tag) -> str:
+    """An element as HTML text, without changing any text or white space."""
+    return element.decode(formatter=_FORMATTER)
+
+
+def content_security_policy(css: str) -> str:
+    """The policy of a page: one style element, its own images, nothing else."""
+    digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
+    return (
+        f"default-src 'none'; style-src 'sha256-{digest}'; img-src 'self' data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def stitch(page: schema.PageSpec, linked: Sequence[LinkedBlock], css: str) -> str:
+    """The page as text. `linked` are its blocks in reading order, all with an element; `css` is the whole style."""
+    blocks = [(block.block.kind, serialise(block.element)) for block in linked if block.element is not None]
+    return _template().render(
+        lang=page.lang,
+        dir=direction(page.lang),
+        policy=content_security_policy(css),
+        title=page.title,
+        description=page.description,
+        color_scheme=_COLOR_SCHEMES[page.theme.mode],
+        css=css,
+        labels=labels(page.lang, page.labels),
+        header="".join(text for kind, text in blocks if kind == "nav"),
+        main=[text for kind, text in blocks if kind not in ("nav", "footer")],
+        footer="".join(text for kind, text in blocks if kind == "footer"),
+    )
+
+
+def share_rules(linked: Sequence[LinkedBlock]) -> list[str]:
+    """The CSS rules of the bar lengths that a page uses."""
+    shares = sorted(set().union(*(block.shares for block in linked)))
+    return [f".share-{share} {{ inline-size: {share}%; }}" for share in shares]
+
+
+@cache
+def _template() -> Template:
+    environment = Environment(
+        loader=FileSystemLoader(template_dir()), undefined=StrictUndefined, autoescape=True, keep_trailing_newline=True
+    )
+    return environment.get_template("page.html.j2")
