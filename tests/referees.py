@@ -194,7 +194,7 @@ class Browser:
         height_px: int = 900,
         url: str = "",
     ) -> Iterator[tuple[Page, list[str], list[str]]]:
-        """Opens the file (or the URL, if one is given) and yields the page, its console, its external requests.
+        """Opens the file (or the URL, if one is given) and yields page, console and external requests.
 
         External is whatever is neither `data:`, nor a file of the page's own folder, nor the page's own
         origin. Such requests are recorded and refused.
