@@ -1,0 +1,54 @@
+# Every target works for an ordinary user; only `test-pages` may need Debian packages that are missing.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+SPEC ?= specs/kettle.yaml
+BIN := .venv/bin
+# The stamps make a second run quick: they are older than pyproject.toml only when the dependencies may have changed.
+INSTALLED := .venv/.pagec-installed
+TESTABLE := .venv/.pagec-testable
+
+.PHONY: help page install test test-pages lint wheel-test images clean distclean
+
+help: ## Show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
+
+page: $(INSTALLED) ## Install pagec here and compile a first page (SPEC=specs/kettle.yaml)
+	@$(BIN)/pagec compile $(SPEC)
+	@echo "The page: $(CURDIR)/output/$(basename $(notdir $(SPEC))).html"
+
+install: $(INSTALLED) ## Only install pagec into .venv
+
+test: $(TESTABLE) lint ## Everything that needs no system package: ruff, mypy, pytest
+	$(BIN)/pytest -m "not browser"
+
+lint: $(TESTABLE) ## ruff and mypy
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+test-pages: $(TESTABLE) ## The pages in Chromium, under axe and the Nu Html Checker
+	bash tests/install_referees.sh
+	$(BIN)/pytest -m browser
+
+wheel-test: $(TESTABLE) ## Build the wheel, install it in a clean environment and compile a page there
+	bash scripts/wheel_test.sh
+
+images: ## Draw the portraits of the sample specs again
+	python3 scripts/make_portraits.py
+
+clean: ## Remove what was built, but not .venv
+	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .pagec specs/.pagec
+	find output -mindepth 1 ! -name .gitkeep -delete
+	find pagecompiler tests scripts training benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+distclean: clean ## Remove .venv and node_modules as well
+	rm -rf .venv node_modules
+
+$(INSTALLED): pyproject.toml
+	@bash scripts/setup.sh
+	@touch $@
+
+$(TESTABLE): pyproject.toml
+	@bash scripts/setup.sh test
+	@touch $(INSTALLED) $@

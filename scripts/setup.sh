@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Makes .venv and installs pagec into it: `bash scripts/setup.sh [EXTRA]`. Says what is missing before it starts.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+extra=${1:-}
+target=.${extra:+[$extra]}
+
+missing() {
+  printf 'pagec cannot be installed yet: %s\n' "$1" >&2
+  printf '  Debian, Ubuntu:  sudo apt-get install %s\n' "$2" >&2
+  printf '  Fedora:          sudo dnf install %s\n' "$3" >&2
+  printf '  macOS:           %s\n' "$4" >&2
+  exit 1
+}
+
+find_python() {
+  local name
+  for name in ${PYTHON:+"$PYTHON"} python3 python3.14 python3.13 python3.12 python3.11; do
+    if command -v "$name" >/dev/null && "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
+      command -v "$name"
+      return
+    fi
+  done
+  missing "Python 3.11 or newer is needed." "python3 python3-venv" python3 "brew install python"
+}
+
+has_compiler() {
+  { command -v cc || command -v gcc || command -v clang || [[ -n ${CC:-} ]]; } >/dev/null &&
+    { command -v c++ || command -v g++ || command -v clang++ || [[ -n ${CXX:-} ]]; } >/dev/null
+}
+
+if [[ ! -x .venv/bin/python ]]; then
+  python=$(find_python)
+  "$python" -c 'import ensurepip' 2>/dev/null ||
+    missing "this Python cannot make virtual environments." python3-venv python3 "brew install python"
+  echo "Making .venv with $("$python" --version)"
+  "$python" -m venv .venv
+fi
+.venv/bin/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
+  echo "The Python in .venv is older than 3.11: remove the folder .venv and start again." >&2
+  exit 1
+}
+
+if ! .venv/bin/python -c 'import llama_cpp' 2>/dev/null; then
+  has_compiler || missing "llama.cpp is compiled here and needs a C and a C++ compiler." g++ gcc-c++ "xcode-select --install"
+  echo "Installing pagec. llama.cpp is compiled for this machine the first time, which takes about five minutes;"
+  echo "pip says every minute that it is still running."
+fi
+
+# pip's own list of satisfied requirements is noise; what it builds and installs is not. awk, unlike grep, never fails.
+.venv/bin/python -m pip install --disable-pip-version-check --progress-bar off -e "$target" |
+  awk '/Building wheel|Building editable|still running|Installing collected|Successfully installed|error|ERROR/ { print "  " $0; fflush() }'
