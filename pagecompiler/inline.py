@@ -66,7 +66,12 @@ def plain_text(text: str) -> str:
     """
     if not _MARKS.search(text):
         return text
-    return "".join(_words(render_inline(text)))
+    return words(render_inline(text))
+
+
+def words(nodes: Sequence[InlineNode]) -> str:
+    """The text of nodes, without their elements."""
+    return "".join(_words(nodes))
 
 
 def links(text: str) -> Iterator[InlineElement]:

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from functools import cache
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from pagecompiler import values
 
 MAX_ITEMS = 24
 MAX_COLUMNS = 12
 
-Text = Annotated[str, Field(min_length=1)]
+Text = Annotated[str, AfterValidator(values.text)]
+OptionalText = Annotated[str, AfterValidator(values.optional_text)]
+Markdown = Annotated[str, AfterValidator(values.markdown), "markdown"]
+Href = Annotated[str, AfterValidator(values.href), "href"]
+Source = Annotated[str, AfterValidator(values.source), "source"]
+Colour = Annotated[str, AfterValidator(values.colour)]
+Id = Annotated[str, AfterValidator(values.identifier)]
+Language = Annotated[str, AfterValidator(values.language)]
+Address = Annotated[str, AfterValidator(values.address)]
+Number = Annotated[str, AfterValidator(values.number)]
+Size = Annotated[int, Field(ge=1, le=20000)]
 
 
 class Model(BaseModel):
@@ -19,9 +32,11 @@ class Model(BaseModel):
 
 
 class Theme(Model):
-    accent: str | None = None
-    background: str | None = None
-    text: str | None = None
+    """Colours are as typed: #rgb or #rrggbb."""
+
+    accent: Colour | None = None
+    background: Colour | None = None
+    text: Colour | None = None
     mode: Literal["light", "dark", "auto"] = "auto"
     font: Literal["sans", "serif", "mono"] = "sans"
     mood: Text | None = None
@@ -29,16 +44,16 @@ class Theme(Model):
 
 class Link(Model):
     text: Text
-    href: Text
+    href: Href
 
 
 class Image(Model):
     """`alt` may be empty: a decorative image. Width and height are CSS pixels."""
 
-    src: Text
-    alt: str
-    width: int | None = Field(default=None, ge=1, le=20000)
-    height: int | None = Field(default=None, ge=1, le=20000)
+    src: Source
+    alt: OptionalText
+    width: Size | None = None
+    height: Size | None = None
 
 
 class Nav(Model):
@@ -48,7 +63,7 @@ class Nav(Model):
 
 class Hero(Model):
     heading: Text
-    text: Text | None = None
+    text: Markdown | None = None
     actions: list[Link] = Field(default_factory=list, max_length=MAX_ITEMS)
     image: Image | None = None
     brief: Text | None = None
@@ -61,17 +76,17 @@ class Footer(Model):
 
 class SectionBase(Model):
     heading: Text
-    id: Text | None = None
-    intro: Text | None = None
+    id: Id | None = None
+    intro: Markdown | None = None
 
 
 class Entry(Model):
     """An item of features and steps."""
 
     title: Text
-    text: Text | None = None
+    text: Markdown | None = None
     image: Image | None = None
-    href: Text | None = None
+    href: Href | None = None
 
 
 class Features(SectionBase):
@@ -88,7 +103,7 @@ class Steps(SectionBase):
 
 class Prose(SectionBase):
     kind: Literal["prose"]
-    paragraphs: list[Text] = Field(default_factory=list)
+    paragraphs: list[Markdown] = Field(default_factory=list)
     brief: Text | None = None
 
 
@@ -115,7 +130,7 @@ class Quotes(SectionBase):
 
 class Question(Model):
     question: Text
-    answer: Text
+    answer: Markdown
 
 
 class Faq(SectionBase):
@@ -127,7 +142,7 @@ class Faq(SectionBase):
 class PricePlan(Model):
     title: Text
     price: Text
-    text: Text | None = None
+    text: Markdown | None = None
     points: list[Text] = Field(default_factory=list, max_length=MAX_ITEMS)
     action: Link | None = None
 
@@ -142,7 +157,7 @@ class Table(SectionBase):
 
     kind: Literal["table"]
     columns: list[Text] = Field(min_length=1, max_length=MAX_COLUMNS)
-    rows: list[list[str]] = Field(min_length=1)
+    rows: list[list[OptionalText]] = Field(min_length=1)
     caption: Text | None = None
 
 
@@ -150,7 +165,7 @@ class Bar(Model):
     """`value` is kept as typed; `numbers.parse_number` reads it."""
 
     label: Text
-    value: Text
+    value: Number
     unit: Text | None = None
 
 
@@ -202,7 +217,7 @@ class Figure(SectionBase):
 class Cta(SectionBase):
     kind: Literal["cta"]
     actions: list[Link] = Field(default_factory=list, max_length=MAX_ITEMS)
-    text: Text | None = None
+    text: Markdown | None = None
     brief: Text | None = None
 
 
@@ -244,14 +259,43 @@ SECTION_TYPES: dict[str, type[SectionBase]] = {
 
 
 class PageSpec(Model):
-    """One page. `title` is the text of the title element; `lang` is a BCP 47 tag."""
+    """One page. `title` is the text of the title element; `lang` is a BCP 47 tag.
+
+    `url` is the page's own absolute address, `image` the picture that other sites show for it.
+    """
 
     title: Text
     description: Text | None = None
-    lang: str = "en"
+    lang: Language = "en"
     theme: Theme = Theme()
     nav: Nav | None = None
     hero: Hero
     sections: list[Section] = Field(default_factory=list)
     footer: Footer | None = None
+    favicon: Source | None = None
+    url: Address | None = None
+    image: Image | None = None
+    robots: Text | None = None
     labels: dict[str, Text] = Field(default_factory=dict)
+
+
+KINDS: dict[str, type[Model]] = {
+    get_args(model.model_fields["kind"].annotation)[0]: model for model in get_args(get_args(Section)[0])
+}
+BRIEF_KINDS = tuple(kind for kind, model in KINDS.items() if "brief" in model.model_fields)
+
+
+@cache
+def fields_marked(model: type[Model], mark: str) -> tuple[str, ...]:
+    """The fields of a model whose texts (or lists of texts) are "markdown", "href" or "source".
+
+    >>> fields_marked(Entry, "markdown"), fields_marked(Prose, "markdown")
+    (('text',), ('intro', 'paragraphs'))
+    """
+
+    def has(annotation: Any) -> bool:
+        return mark in getattr(annotation, "__metadata__", ()) or any(map(has, get_args(annotation)))
+
+    return tuple(
+        name for name, field in model.model_fields.items() if mark in field.metadata or has(field.annotation)
+    )

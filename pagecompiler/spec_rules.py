@@ -1,0 +1,204 @@
+"""What no single value shows: ids and anchors, rows and columns, briefs, images, labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ValidationError
+
+from pagecompiler import assets, ids, inline, languages, schema
+from pagecompiler.numbers import read_number
+from pagecompiler.spec_errors import Found, SpecPath, close_match, first_line
+
+if TYPE_CHECKING:
+    from pagecompiler.spec import RawSpec
+
+Part = tuple[SpecPath, BaseModel]
+
+
+def check(page: schema.PageSpec | None, raw: RawSpec, folder: Path, root: Path | None) -> Iterator[Found]:
+    """All findings of these rules; where the page is not valid, those of the parts that are."""
+    parts = list(_page_parts(page) if page else _valid_parts(raw))
+    for path, part in parts:
+        yield from _block(path, part, raw)
+    everything = [found for path, part in parts for found in _walk(path, part)]
+    yield from _ids(parts, raw)
+    yield from _anchors(parts, everything, raw, complete=page is not None)
+    yield from _images(everything, raw, folder, root)
+    yield from _labels(raw)
+
+
+def _page_parts(page: schema.PageSpec) -> Iterator[Part]:
+    for name in ("nav", "hero", "footer", "image"):
+        if (part := getattr(page, name)) is not None:
+            yield (name,), part
+    for index, section in enumerate(page.sections):
+        yield ("sections", index), section
+    yield (), page.model_copy(update={"nav": None, "sections": [], "footer": None, "image": None})
+
+
+def _valid_parts(raw: RawSpec) -> Iterator[Part]:
+    models = {"nav": schema.Nav, "hero": schema.Hero, "footer": schema.Footer, "image": schema.Image}
+    sections = raw.value.get("sections")
+    values = [((name,), raw.value.get(name), model) for name, model in models.items()]
+    for index, section in enumerate(sections if isinstance(sections, list) else []):
+        kind = section.get("kind") if isinstance(section, dict) else None
+        if isinstance(kind, str) and kind in schema.KINDS:
+            yield from _valid(("sections", index), section, schema.KINDS[kind])
+    for path, value, model in values:
+        yield from _valid(path, value, model)
+
+
+def _valid(path: SpecPath, value: object, model: type[BaseModel]) -> Iterator[Part]:
+    if isinstance(value, dict):
+        try:
+            yield path, model.model_validate(value)
+        except ValidationError:
+            return
+
+
+def _walk(path: SpecPath, part: BaseModel) -> Iterator[Part]:
+    """A model and all models in it."""
+    yield path, part
+    for name in type(part).model_fields:
+        value = getattr(part, name)
+        if isinstance(value, BaseModel):
+            yield from _walk((*path, name), value)
+        elif isinstance(value, list):
+            for index, item in enumerate(value):
+                if isinstance(item, BaseModel):
+                    yield from _walk((*path, name, index), item)
+
+
+def _block(path: SpecPath, part: BaseModel, raw: RawSpec) -> Iterator[Found]:
+    content = {"features": "items", "steps": "items", "prose": "paragraphs", "faq": "items", "cta": "actions"}
+    kind = getattr(part, "kind", "")
+    needed = content.get(kind)
+    if (
+        needed
+        and not getattr(part, needed)
+        and getattr(part, "brief", None) is None
+        and not raw.is_broken((*path, "brief"))
+    ):
+        place = (*path, needed)
+        span = raw.at(place) if place in raw.positions else raw.keys.get((*path, "kind"), raw.at(path))
+        yield "E0208", f"this {kind} section needs `{needed}` or a `brief`", first_line(span), ""
+    if isinstance(part, schema.Footer) and part.text is None and not part.links:
+        if not raw.is_broken((*path, "text")):
+            yield (
+                "E0208",
+                "the footer has neither `text` nor `links`",
+                first_line(raw.at(path)),
+                "delete the key",
+            )
+    if isinstance(part, schema.Table):
+        yield from _rows(path, part, raw)
+    if isinstance(part, schema.Chart):
+        yield from _bars(path, part, raw)
+
+
+def _rows(path: SpecPath, table: schema.Table, raw: RawSpec) -> Iterator[Found]:
+    width = len(table.columns)
+    for index, row in enumerate(table.rows):
+        if len(row) != width:
+            span = first_line(raw.at((*path, "rows", index)))
+            yield "E0212", f"the row has {len(row)} cells; the table has {width} columns", span, ""
+
+
+def _bars(path: SpecPath, chart: schema.Chart, raw: RawSpec) -> Iterator[Found]:
+    units = []
+    for index, bar in enumerate(chart.items):
+        number = read_number(bar.value)
+        if number is None:
+            continue
+        span = raw.at((*path, "items", index, "value"))
+        if number.ambiguous:
+            yield "W0218", f"`{bar.value}` is taken as {number.value}", span, ""
+        unit = " ".join(filter(None, (number.unit, bar.unit)))
+        if units and unit != units[0]:
+            first = f"`{units[0]}`" if units[0] else "nothing"
+            here = f"`{unit}`" if unit else "nothing"
+            yield "W0219", f"the unit is {here} here and {first} above", span, ""
+        units.append(unit)
+
+
+def _ids(parts: list[Part], raw: RawSpec) -> Iterator[Found]:
+    seen: dict[str, SpecPath] = {}
+    for path, part in parts:
+        identifier = getattr(part, "id", None)
+        if not isinstance(part, schema.SectionBase) or identifier is None:
+            continue
+        place = (*path, "id")
+        for name in (identifier, ids.heading_id(identifier)):
+            first = seen.setdefault(name.casefold(), place)
+            if first != place:
+                lines = f"in line {raw.at(first).line} and in line {raw.at(place).line}"
+                message = f"the id `{name}` is used twice: {lines}"
+                yield "E0304", message, raw.at(place), ""
+                break
+
+
+def _anchors(parts: list[Part], everything: list[Part], raw: RawSpec, *, complete: bool) -> Iterator[Found]:
+    sections = raw.value.get("sections", [])
+    headings = [part for path, part in parts if isinstance(part, schema.SectionBase)]
+    # A section that is not understood has an unknown id: silence is better than a false alarm.
+    if not complete and not (isinstance(sections, list) and len(sections) == len(headings)):
+        return
+    known = ids.allocate([(part.id, part.heading) for part in headings])
+    folded = {name.casefold(): name for name in known}
+    for place, href in _hrefs(everything):
+        if href.startswith("#") and not ids.defined(href, known):
+            target = ids.anchor_target(href)
+            close = folded.get(target.casefold()) or close_match(target, known)
+            listed = ", ".join(known[:12]) or "none"
+            hint = f"did you mean `#{close}`?" if close else f"ids of this page: {listed}"
+            yield "E0303", f"no section has the id `{target}`", raw.at(place), hint
+
+
+def _hrefs(everything: list[Part]) -> Iterator[tuple[SpecPath, str]]:
+    for path, part in everything:
+        for name in schema.fields_marked(type(part), "href"):
+            if (value := getattr(part, name)) is not None:
+                yield (*path, name), value
+        for name in schema.fields_marked(type(part), "markdown"):
+            value = getattr(part, name)
+            for place, text in (
+                [((*path, name), value)]
+                if isinstance(value, str)
+                else [((*path, name, index), item) for index, item in enumerate(value or ())]
+            ):
+                for link in inline.links(text):
+                    yield place, link.href or ""
+
+
+def _images(everything: list[Part], raw: RawSpec, folder: Path, root: Path | None) -> Iterator[Found]:
+    for path, part in everything:
+        for name in schema.fields_marked(type(part), "source"):
+            src = getattr(part, name)
+            if src is None:
+                continue
+            try:
+                assets.resolve(src, folder, root)
+            except assets.AssetError as error:
+                yield error.code, error.message, raw.at((*path, name)), error.hint
+
+
+def _labels(raw: RawSpec) -> Iterator[Found]:
+    given = raw.value.get("labels")
+    given = given if isinstance(given, dict) else {}
+    lang = raw.value.get("lang")
+    if not given and not isinstance(lang, str):
+        return
+    known = tuple(languages.labels("en", {}))
+    for name in given:
+        if name not in known:
+            close = close_match(name, known)
+            hint = f"did you mean `{close}`?" if close else f"known names: {', '.join(known)}"
+            yield "E0217", f"there is no label `{name}`", raw.key(("labels", name)), hint
+    if isinstance(lang, str) and not languages.has_labels(lang) and not set(known) <= set(given):
+        from pagecompiler.langtag import problem
+
+        if problem(lang) is None:
+            yield "W0216", f"the compiler has no words of its own in `{lang}`", raw.at(("lang",)), ""
