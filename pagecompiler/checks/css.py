@@ -5,6 +5,7 @@ Colours and sizes are not judged here; whoever writes the stylesheet computes th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
@@ -16,8 +17,10 @@ from pagecompiler.checks import names
 
 MAX_PROBLEMS = 5
 
-_WITH_RULES = frozenset({"media", "supports", "layer", "scope", "starting-style"})
-_WITH_DECLARATIONS = frozenset({"font-face", "page", "counter-style"})
+_NOT_CODE = re.compile(r"""/\*.*?\*/|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'""", re.DOTALL)
+
+_WITH_RULES = frozenset({"media", "supports", "layer", "scope"})
+_WITH_DECLARATIONS = frozenset({"font-face", "page"})
 
 # What the Nu Html Checker knows; newer properties work in browsers but are errors for it.
 PROPERTIES = names("""accent-color align-content align-items align-self all animation animation-delay
@@ -88,7 +91,15 @@ def stylesheet_problems(css: str) -> tuple[str, ...]:
     >>> stylesheet_problems("a { colour: red }")
     ('`colour` is not a property',)
     """
+    if any(open_count != close_count for open_count, close_count in _brackets(css)):
+        return ("a bracket is not closed",)
     return tuple(islice(_problems(tinycss2.parse_stylesheet(css, skip_comments=True)), MAX_PROBLEMS))
+
+
+def _brackets(css: str) -> Iterator[tuple[int, int]]:
+    # The parser closes what is open at the end without a word.
+    code = _NOT_CODE.sub("", css)
+    return ((code.count(pair[0]), code.count(pair[1])) for pair in ("{}", "()", "[]"))
 
 
 def _problems(nodes: list[Any]) -> Iterator[str]:

@@ -6,43 +6,13 @@ import base64
 import hashlib
 import re
 
-from pagecompiler.checks import names
+from pagecompiler import langtag
 from pagecompiler.checks.css import stylesheet_problems
 from pagecompiler.checks.tree import Element, Tree
+from pagecompiler.languages import direction
 
 CHARSET_BYTES = 1024
 CSP = "default-src 'none'; style-src '{}'; img-src 'self' data:; base-uri 'none'; form-action 'none'"
-
-_TAG = re.compile(
-    r"([a-z]{2,3})(-[a-z]{3})?(-[a-z]{4})?(-(?:[a-z]{2}|\d{3}))?(-(?:[a-z\d]{5,8}|\d[a-z\d]{3}))*"
-    r"(-[a-wyz\d](?:-[a-z\d]{2,8})+)*(-x(?:-[a-z\d]{1,8})+)?",
-    re.IGNORECASE,
-)
-_RTL_SCRIPTS = names("adlm arab aran hebr mand mend nkoo rohg samr syrc thaa yezi")
-_RTL_LANGUAGES = names("ar arc ckb dv fa he ks nqo ps sd syr ug ur yi arz ary azb pnb glk")
-_TWO_LETTERS = names("""aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu
-    cv cy da de dv dz ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu
-    hy hz ia id ie ig ii ik io is it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li
-    ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr nv ny oc oj om or os pa pi
-    pl ps pt qu rm rn ro ru rw sa sc sd se sg sh si sk sl sm sn so sq sr ss st su sv sw ta te tg th ti
-    tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu""")
-
-
-def is_rtl(language: str) -> bool:
-    """Whether text in the language runs from right to left.
-
-    >>> is_rtl("ar"), is_rtl("az-Arab"), is_rtl("ar-Latn"), is_rtl("de")
-    (True, True, False, False)
-    """
-    parts = language.lower().split("-")
-    script = next((part for part in parts[1:] if len(part) == 4 and part.isalpha()), "")
-    return script in _RTL_SCRIPTS if script else parts[0] in _RTL_LANGUAGES
-
-
-def is_language(tag: str) -> bool:
-    """Whether a tag has the form of BCP 47, and a language of two letters exists."""
-    match = _TAG.fullmatch(tag)
-    return match is not None and (len(match[1]) == 3 or match[1].lower() in _TWO_LETTERS)
 
 
 def check_head(tree: Tree, language: str | None) -> None:
@@ -60,8 +30,8 @@ def check_head(tree: Tree, language: str | None) -> None:
 def _check_language(tree: Tree, language: str | None) -> None:
     for element in tree.elements:
         tag = element.attributes.get("lang")
-        if tag is not None and not is_language(tag):
-            tree.report("E0640", f'`lang="{tag}"` is not a language', element)
+        if tag and (problem := langtag.problem(tag)):
+            tree.report("E0640", problem, element)
     root = next(iter(tree.named("html")), None)
     if root is None:
         return
@@ -70,9 +40,9 @@ def _check_language(tree: Tree, language: str | None) -> None:
         tree.report("E0640", "`<html>` has no `lang`", root)
     elif language is not None and tag != language:
         tree.report("E0640", f"the page says `{tag}` but its language is `{language}`", root)
-    if root.get("dir", "ltr").lower() != ("rtl" if is_rtl(language or tag) else "ltr"):
-        direction = "right to left" if is_rtl(language or tag) else "left to right"
-        tree.report("E0641", f"text in `{language or tag}` runs from {direction}, `dir` says otherwise", root)
+    runs = direction(language or tag)
+    if root.get("dir", "ltr").lower() != runs:
+        tree.report("E0641", f"text in `{language or tag}` is `{runs}`, but `dir` says otherwise", root)
 
 
 def _check_charset(tree: Tree) -> None:
