@@ -68,9 +68,7 @@ def test_nothing_else_gets_into_the_wheel(wheel: zipfile.ZipFile) -> None:
 
 def test_an_unpacked_wheel_finds_its_own_templates(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
     wheel.extractall(tmp_path)
-    code = (
-        "from pagecompiler import resources as r; print(r.template_dir(), r.data_path('x').parent.is_dir())"
-    )
+    code = "from pagecompiler import resources as r; print(r.template_dir(), r.data_path('x').parent.is_dir())"
     # -S and -E keep the editable install of this checkout out of the way.
     done = subprocess.run(
         [sys.executable, "-S", "-E", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
