@@ -28,7 +28,7 @@ _NO_TEXT = frozenset(
 )
 
 
-class SpecNotFound(Exception):
+class SpecNotFound(Exception):  # noqa: N818
     """There is no spec to read. Exit code 2."""
 
     exit_code = 2
@@ -178,27 +178,28 @@ class _Reader:
         self.raw.positions[path] = span
         if len(path) > yaml_source.MAX_DEPTH:
             self.add("E0111", f"more than {yaml_source.MAX_DEPTH} levels deep", span)
-            return self._break(path)
+            self.raw.broken.add(path)
+            return None
         if isinstance(node, Scalar):
             return self._text(node, path, span)
         if isinstance(node, Broken):
-            return self._break(path)
+            self.raw.broken.add(path)
+            return None
         if isinstance(node, Sequence):
             return [self._value(item, (*path, index)) for index, item in enumerate(node.items)]
-        result = {}
+        result: dict[str, Any] = {}
         for name, entry in node.entries.items():
-            key = (*path, self._key(entry.key))
+            word = self._key(entry.key)
+            key = (*path, word)
             self.raw.keys[key] = self.source.span(entry.key.start, entry.key.end)
             if isinstance(entry.value, Scalar) and entry.value.plain and entry.value.text in _NULLS:
                 self._null(entry.key, entry.value, name)
                 self.raw.positions[key] = self.raw.keys[key]
-                result[key[-1]] = self._break(key)
+                self.raw.broken.add(key)
+                result[word] = None
             else:
-                result[key[-1]] = self._value(entry.value, key)
+                result[word] = self._value(entry.value, key)
         return result
-
-    def _break(self, path: SpecPath) -> None:
-        self.raw.broken.add(path)
 
     def _key(self, key: Scalar) -> str:
         """A key is shown in messages and compared with names: characters matter, positions do not."""
@@ -232,15 +233,18 @@ class _Reader:
                 return ""
             message = f"`{node.text}` is no value" if node.text else "this item is empty"
             self.add("E0202", message, span, 'write "" for an empty table cell, or delete the item')
-            return self._break(path)
+            self.raw.broken.add(path)
+            return None
         if bad := yaml_source.bad_character(node.text):
             self.add("E0103", f"the character {bad} cannot stand in a page", span)
-            return self._break(path)
+            self.raw.broken.add(path)
+            return None
         if private := _PRIVATE.search(node.text):
             at = self.source.text.find(private[0], node.start, node.end)
             place = span if at < 0 else self.source.span(at, at + 1)
             self.add("E0120", f"U+{ord(private[0]):04X} is a private-use character", place)
-            return self._break(path)
+            self.raw.broken.add(path)
+            return None
         if node.comment is not None:
             self._comment(node, path)
         return unicodedata.normalize("NFC", node.text.replace("\r\n", "\n").replace("\r", "\n"))

@@ -129,7 +129,7 @@ def _wrong_shape(path: SpecPath, name: str, kind: str, given: Any, raw: RawSpec)
     elif kind.startswith(("model", "dict")):
         fields = _fields(path, raw)
         wanted, hint = "a mapping", f"give it keys: {', '.join(fields)}" if fields else ""
-    shape = {str: "a text", list: "a list", dict: "a mapping"}.get(type(given), "something else")
+    shape = "a text" if isinstance(given, str) else "a list" if isinstance(given, list) else "a mapping"
     what = f"entry {path[-1] + 1} of `{name}`" if path and isinstance(path[-1], int) else f"`{name}`"
     return "E0205", f"{what} must be {wanted}, not {shape}", first_line(raw.at(path)), hint
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, ValidationError
 
 from pagecompiler import assets, ids, inline, languages, schema
+from pagecompiler.hrefs import anchor_target
 from pagecompiler.numbers import read_number
 from pagecompiler.spec_errors import Found, SpecPath, close_match, first_line
 
@@ -40,7 +41,12 @@ def _page_parts(page: schema.PageSpec) -> Iterator[Part]:
 
 
 def _valid_parts(raw: RawSpec) -> Iterator[Part]:
-    models = {"nav": schema.Nav, "hero": schema.Hero, "footer": schema.Footer, "image": schema.Image}
+    models: dict[str, type[BaseModel]] = {
+        "nav": schema.Nav,
+        "hero": schema.Hero,
+        "footer": schema.Footer,
+        "image": schema.Image,
+    }
     sections = raw.value.get("sections")
     values = [((name,), raw.value.get(name), model) for name, model in models.items()]
     for index, section in enumerate(sections if isinstance(sections, list) else []):
@@ -85,14 +91,10 @@ def _block(path: SpecPath, part: BaseModel, raw: RawSpec) -> Iterator[Found]:
         place = (*path, needed)
         span = raw.at(place) if place in raw.positions else raw.keys.get((*path, "kind"), raw.at(path))
         yield "E0208", f"this {kind} section needs `{needed}` or a `brief`", first_line(span), ""
-    if isinstance(part, schema.Footer) and part.text is None and not part.links:
-        if not raw.is_broken((*path, "text")):
-            yield (
-                "E0208",
-                "the footer has neither `text` nor `links`",
-                first_line(raw.at(path)),
-                "delete the key",
-            )
+    empty = isinstance(part, schema.Footer) and part.text is None and not part.links
+    if empty and not raw.is_broken((*path, "text")):
+        message = "the footer has neither `text` nor `links`"
+        yield "E0208", message, first_line(raw.at(path)), "delete the key"
     if isinstance(part, schema.Table):
         yield from _rows(path, part, raw)
     if isinstance(part, schema.Chart):
@@ -108,7 +110,7 @@ def _rows(path: SpecPath, table: schema.Table, raw: RawSpec) -> Iterator[Found]:
 
 
 def _bars(path: SpecPath, chart: schema.Chart, raw: RawSpec) -> Iterator[Found]:
-    units = []
+    units: list[str] = []
     for index, bar in enumerate(chart.items):
         number = read_number(bar.value)
         if number is None:
@@ -150,7 +152,7 @@ def _anchors(parts: list[Part], everything: list[Part], raw: RawSpec, *, complet
     folded = {name.casefold(): name for name in known}
     for place, href in _hrefs(everything):
         if href.startswith("#") and not ids.defined(href, known):
-            target = ids.anchor_target(href)
+            target = anchor_target(href)
             close = folded.get(target.casefold()) or close_match(target, known)
             listed = ", ".join(known[:12]) or "none"
             hint = f"did you mean `#{close}`?" if close else f"ids of this page: {listed}"

@@ -10,16 +10,12 @@ from pydantic_core import PydanticCustomError
 from pagecompiler import hrefs, inline, langtag
 from pagecompiler.numbers import parse_number
 
-# Characters that compose with the one before them although their combining class is 0 (NFC_Quick_Check=Maybe).
-_MAYBE = frozenset(
-    chr(code)
-    for part in (
-        range(0x1161, 0x1176), range(0x11A8, 0x11C3),
-        (0x09BE, 0x09D7, 0x0B3E, 0x0B56, 0x0B57, 0x0BBE, 0x0BD7, 0x0CC2, 0x0CD5, 0x0CD6, 0x0D3E, 0x0D57),
-        (0x0DCF, 0x0DDF, 0x102E, 0x1B35, 0x11127, 0x1133E, 0x11357, 0x114B0, 0x114BA, 0x114BD, 0x115AF, 0x11930),
-    )
-    for code in part
-)  # fmt: skip
+# Characters that compose with the one before them though their combining class is 0
+# (NFC_Quick_Check=Maybe).
+_MAYBE = frozenset(map(chr, [*range(0x1161, 0x1176), *range(0x11A8, 0x11C3)])) | frozenset(
+    "\u09be\u09d7\u0b3e\u0b56\u0b57\u0bbe\u0bd7\u0cc2\u0cd5\u0cd6\u0d3e\u0d57\u0dcf\u0ddf\u102e\u1b35"
+    "\U00011127\U0001133e\U00011357\U000114b0\U000114ba\U000114bd\U000115af\U00011930"
+)
 _COLOUR = re.compile(r"#(?:[0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})")
 _NOT_PATH = re.compile(r'[\s"<>\\^`{|}\[\]?#%:\x00-\x20\x7f-\xa0]')
 

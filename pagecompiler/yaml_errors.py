@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 # `- - key: value` with the value's start; the key may be quoted.
 _LINE = re.compile(
-    r"""[ ]*(?:-[ ]+)*(?:(?P<key>"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s'"#\[\]{},&*!|>%@`-][^#]*?)[ ]*:[ ]+)?"""
+    r"""[ ]*(?:-[ ]+)*"""
+    r"""(?:(?P<key>"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s'"#\[\]{},&*!|>%@`-][^#]*?)[ ]*:[ ]+)?"""
     r"""(?P<value>[^\s#].*?)?[ ]*"""
 )
 _MAX_LINE = 4000
@@ -30,11 +31,7 @@ Fence = tuple[int, int]
 def explain_error(source: Source, text: str, error: yaml.MarkedYAMLError) -> tuple[Diagnostic, Fence | None]:
     """The finding, and the value that can be left out to read on.
 
-    >>> from pagecompiler.yaml_source import Source
-    >>> from yaml import compose, YAMLError
-    >>> try: compose("title: Tea: the guide")
-    ... except YAMLError as error: explain_error(Source("title: Tea: the guide", "x"), "title: Tea: the guide", error)[0].code
-    'E0105'
+    For `title: Tea: the guide` that is E0105 and the range of `Tea: the guide`.
     """
     return _Reader(source, text, error).explain()
 
@@ -50,9 +47,7 @@ class _Reader:
 
     def explain(self) -> tuple[Diagnostic, Fence | None]:
         at, char = self._at, self._text[self._at : self._at + 1]
-        if char == "\t" or (
-            self._text[:at].rpartition("\n")[2].strip(" \t") == "" and "\t" in self._indent(at)
-        ):
+        if char == "\t" or (self._text[:at].rpartition("\n")[2].strip(" \t") == "" and "\t" in self._indent(at)):
             return self._tab()
         if "cannot start any token" in self._problem:
             return self._begins(at)
@@ -73,9 +68,7 @@ class _Reader:
         if "expected key" in self._problem or "block end" in self._problem:
             return self._after_value()
         if "expected '-'" in self._problem:
-            return self._fail(
-                "E0104", "a list and `key: value` lines stand side by side", at, "indent one of them"
-            )
+            return self._fail("E0104", "a list and `key: value` lines stand side by side", at, "indent one of them")
         if "expected ':'" in self._problem or "could not find expected" in self._problem:
             message = "this line is neither `key: value` nor `- item`"
             hint = "to go on with the text of the line above, indent this line more than its key"
@@ -96,9 +89,8 @@ class _Reader:
         start = self._value_start(self._at)
         if start is None or start >= self._at:
             message = "this line is indented deeper than the line above, which has a value already"
-            return self._fail(
-                "E0104", message, self._line_text_start(self._at), "give it the indentation of the line above"
-            )
+            hint = "give it the indentation of the line above"
+            return self._fail("E0104", message, self._line_text_start(self._at), hint)
         end = self._line_end(start)
         message = "a text with `: ` in it must be quoted"
         return self._source.diagnostic("E0105", message, start, end, self._hint(start, end)), (start, end)
@@ -116,13 +108,11 @@ class _Reader:
             end = min(slash + 2, self._line_end(slash))
             return self._source.diagnostic(code, message, slash, end, hint), (slash, end)
         end = self._line_end(start)
-        finding = self._source.diagnostic(
-            "E0107", f"the quote {quote} opened here is never closed", start, end
-        )
+        finding = self._source.diagnostic("E0107", f"the quote {quote} opened here is never closed", start, end)
         return finding, (start, end)
 
     def _after_value(self) -> tuple[Diagnostic, Fence | None]:
-        """Something follows a value that was complete: text after quotes or brackets, or a wrong indentation."""
+        """Something follows a complete value: text after quotes or brackets, or a wrong indentation."""
         at = self._at
         start = self._value_start(at)
         if start is not None and start < at:
@@ -144,7 +134,7 @@ class _Reader:
                     start,
                     end,
                 )
-        if start is not None and start == at or self._line_text_start(at) == at:
+        if (start is not None and start == at) or self._line_text_start(at) == at:
             message = "the indentation of this line fits no line above"
             return self._fail("E0104", message, at, "lines of one mapping or list have the same indentation")
         return self._other()
@@ -154,9 +144,7 @@ class _Reader:
         char = self._text[at : at + 1]
         if "node content" in self._problem or "expected the node content" in self._problem:
             if char == ",":
-                return self._fail(
-                    "E0202", "there is nothing between two commas", at, 'write "" for an empty text'
-                )
+                return self._fail("E0202", "there is nothing between two commas", at, 'write "" for an empty text')
             if char and char in "?-|>:":
                 return self._begins(at)
         same_line = "\n" not in self._text[start:at]

@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import yaml
 
@@ -131,7 +132,7 @@ def decode(data: bytes, name: str) -> tuple[str, list[Diagnostic]]:
 
 
 def read_tree(source: Source) -> tuple[Node | None, list[Diagnostic]]:
-    """The tree of a text and all findings. A mistake that can be fenced in becomes Broken, and reading goes on.
+    """The tree of a text and all findings. A mistake that can be fenced in becomes Broken; reading goes on.
 
     None: there is no tree, and at least one finding says why.
     """
@@ -171,7 +172,12 @@ def _bad_characters(source: Source) -> Iterator[Diagnostic]:
         yield source.diagnostic("E0103", message, match.start(), match.end())
 
 
-class _Stop(Exception):
+def _index(mark: Any) -> int:
+    """The offset of a mark; events of parsed text always have one."""
+    return int(mark.index)
+
+
+class _StopError(Exception):
     """A finding after which reading further makes no sense."""
 
 
@@ -202,7 +208,7 @@ class _Builder:
         try:
             for event in yaml.parse(self._text, Loader=_LOADER):
                 self._take(event)
-        except _Stop:
+        except _StopError:
             return None
         if self._root is None:
             self._report("E0110", "the spec is empty", 0, 0)
@@ -214,10 +220,10 @@ class _Builder:
     def _report(self, code: str, message: str, start: int, end: int, hint: str = "") -> None:
         self.findings.append(self._source.diagnostic(code, message, start, end, hint))
 
-    def _stop(self, code: str, message: str, start: int, end: int, hint: str = "") -> _Stop:
+    def _stop(self, code: str, message: str, start: int, end: int, hint: str = "") -> _StopError:
         self._report(code, message, start, end, hint)
         self._root = None
-        return _Stop()
+        return _StopError()
 
     def _take(self, event: yaml.Event) -> None:
         if isinstance(event, yaml.ScalarEvent):
@@ -229,7 +235,7 @@ class _Builder:
         elif isinstance(event, yaml.CollectionEndEvent):
             self._close(event)
         elif isinstance(event, yaml.DocumentStartEvent) and self._root is not None:
-            start = event.start_mark.index
+            start = _index(event.start_mark)
             raise self._stop("E0109", "a second YAML document begins here", start, start + 3)
 
     def _scalar(self, event: yaml.ScalarEvent) -> None:
@@ -259,8 +265,8 @@ class _Builder:
         return Broken(start, end)
 
     def _alias(self, event: yaml.AliasEvent) -> None:
-        start, end = event.start_mark.index, event.end_mark.index
-        name = event.anchor
+        start, end = _index(event.start_mark), _index(event.end_mark)
+        name = event.anchor or ""
         node = self._anchors.get(name)
         self._unused.pop(name, None)
         if node is None:
@@ -278,7 +284,7 @@ class _Builder:
         self._add(node)
 
     def _open(self, event: yaml.SequenceStartEvent | yaml.MappingStartEvent) -> None:
-        start = event.start_mark.index
+        start = _index(event.start_mark)
         if len(self._stack) >= MAX_DEPTH:
             raise self._stop("E0111", f"more than {MAX_DEPTH} levels deep", start, start + 1)
         if event.tag is not None and event.tag not in _STANDARD_TAGS:
@@ -291,7 +297,7 @@ class _Builder:
     def _close(self, event: yaml.CollectionEndEvent) -> None:
         frame = self._stack.pop()
         node = frame.node
-        node.end = max(node.start + 1, self._trim(node.start, event.end_mark.index))
+        node.end = max(node.start + 1, self._trim(node.start, _index(event.end_mark)))
         children = (
             node.items if isinstance(node, Sequence) else [entry.value for entry in node.entries.values()]
         )
@@ -356,8 +362,8 @@ class _Builder:
                 return
 
     def _trimmed(self, event: yaml.ScalarEvent) -> tuple[int, int]:
-        start = event.start_mark.index
-        return start, self._trim(start, event.end_mark.index)
+        start = _index(event.start_mark)
+        return start, self._trim(start, _index(event.end_mark))
 
     def _trim(self, start: int, end: int) -> int:
         return start + len(self._text[start:end].rstrip())
