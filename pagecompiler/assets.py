@@ -102,8 +102,7 @@ def _measure_svg(head: bytes) -> tuple[int | None, int | None] | None:
     if match is None:
         return None
     attributes = {
-        name.lower(): value
-        for name, _, value in re.findall(r"([\w:-]+)\s*=\s*([\"'])(.*?)\2", match[1], re.DOTALL)
+        name.lower(): value for name, _, value in re.findall(r"([\w:-]+)\s*=\s*([\"'])(.*?)\2", match[1], re.DOTALL)
     }
     width, height = _pixels(attributes.get("width", "")), _pixels(attributes.get("height", ""))
     box = re.split(r"[\s,]+", attributes.get("viewbox", "").strip())

@@ -66,9 +66,7 @@ def refused(href: str) -> bool:
     """Whether an address that `check` rejects has a scheme that pages may not use (else it is malformed)."""
     folded = re.sub(r"[\x00-\x20\x7f-\xa0\s]+", "", href)
     match = _SCHEME.match(folded)
-    return folded.startswith("//") or (
-        match is not None and match[1].lower() not in ("http", "https", "mailto", "tel")
-    )
+    return folded.startswith("//") or (match is not None and match[1].lower() not in ("http", "https", "mailto", "tel"))
 
 
 def anchor_target(href: str) -> str:

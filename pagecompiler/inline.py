@@ -109,9 +109,7 @@ def _nodes(tokens: Iterator[Token]) -> Iterator[InlineNode]:
             children = _joined(_nodes(tokens))
             if token.tag == "a":
                 title = token.attrs.get("title")
-                yield InlineElement(
-                    "a", str(token.attrs["href"]), children, None if title is None else str(title)
-                )
+                yield InlineElement("a", str(token.attrs["href"]), children, None if title is None else str(title))
             else:
                 yield InlineElement("strong" if token.tag == "strong" else "em", None, children)
         elif token.type == "code_inline":

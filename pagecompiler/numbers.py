@@ -56,9 +56,7 @@ def read_number(text: str) -> Number | None:
     value = _value(digits)
     if value is None:
         return None
-    unit = " ".join(
-        part.strip() for part in (match["before"], match["inner"], match["after"]) if part.strip()
-    )
+    unit = " ".join(part.strip() for part in (match["before"], match["inner"], match["after"]) if part.strip())
     ambiguous = re.fullmatch(r"[1-9]\d{0,2}[.,]\d{3}", digits) is not None
     return Number(-value if match["sign"] == "-" else value, unit.lstrip(".,"), ambiguous)
 

@@ -222,20 +222,7 @@ class Cta(SectionBase):
 
 
 Section = Annotated[
-    Features
-    | Steps
-    | Prose
-    | Stats
-    | Quotes
-    | Faq
-    | Pricing
-    | Table
-    | Chart
-    | Schedule
-    | People
-    | Code
-    | Figure
-    | Cta,
+    Features | Steps | Prose | Stats | Quotes | Faq | Pricing | Table | Chart | Schedule | People | Code | Figure | Cta,
     Field(discriminator="kind"),
 ]
 
@@ -296,6 +283,27 @@ def fields_marked(model: type[Model], mark: str) -> tuple[str, ...]:
     def has(annotation: Any) -> bool:
         return mark in getattr(annotation, "__metadata__", ()) or any(map(has, get_args(annotation)))
 
-    return tuple(
-        name for name, field in model.model_fields.items() if mark in field.metadata or has(field.annotation)
-    )
+    return tuple(name for name, field in model.model_fields.items() if mark in field.metadata or has(field.annotation))
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of a spec, for editors (`pagec check --schema`).
+
+    Editors read `price: 98` and `answer: no` as a number and a boolean; the compiler reads texts, so the
+    schema allows these wherever a text may stand.
+    """
+    schema = PageSpec.model_json_schema(by_alias=True)
+    stack: list[Any] = [schema]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, list):
+            stack.extend(node)
+        elif isinstance(node, dict):
+            if node.get("type") == "string" and "enum" not in node and "const" not in node:
+                node["type"] = ["string", "number", "boolean"]
+            if node.get("default", ...) is None:
+                del node["default"]
+                choices = [choice for choice in node.pop("anyOf") if choice != {"type": "null"}]
+                node.update(choices[0])
+            stack.extend(node.values())
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "pagec page spec"}

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from pagecompiler import spec_rules, yaml_source
 from pagecompiler.diagnostics import CompileError, Diagnostic, Span, diagnostic
 from pagecompiler.schema import PageSpec
-from pagecompiler.spec_errors import SpecPath, translate
+from pagecompiler.spec_errors import SpecPath, first_line, translate
 from pagecompiler.yaml_source import Broken, Node, Scalar, Sequence, Source
 
 MAX_FINDINGS = 100
@@ -23,9 +23,7 @@ STDIN = "<stdin>"
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 _PRIVATE = re.compile("[\ue000-\uf8ff\U000f0000-\U000ffffd\U00100000-\U0010fffd]")
 # A comment behind one of these cuts no text: a wrong value is reported anyway.
-_NO_TEXT = frozenset(
-    {"kind", "lang", "mode", "font", "id", "width", "height", "href", "src", "url", "robots"}
-)
+_NO_TEXT = frozenset({"kind", "lang", "mode", "font", "id", "width", "height", "href", "src", "url", "robots"})
 
 
 class SpecNotFound(Exception):  # noqa: N818
@@ -126,6 +124,7 @@ def _ordered(findings: Iterable[Diagnostic]) -> list[Diagnostic]:
 class RawSpec:
     """The spec as plain dicts, lists and texts. `broken` are values that were reported already (None)."""
 
+    source: Source
     value: Any = None
     positions: dict[SpecPath, Span] = field(default_factory=dict)
     keys: dict[SpecPath, Span] = field(default_factory=dict)
@@ -133,6 +132,15 @@ class RawSpec:
 
     def at(self, path: SpecPath) -> Span:
         return nearest(self.positions, path)
+
+    def part(self, path: SpecPath, words: str) -> Span:
+        """Where `words` stand in the value at `path`; the whole value if that is not certain."""
+        span = self.at(path)
+        start, end = self.source.offset(span), self.source.end_offset(span)
+        if not words or self.source.text.count(words, start, end) != 1:
+            return first_line(span)
+        found = self.source.text.index(words, start, end)
+        return self.source.span(found, found + len(words))
 
     def key(self, path: SpecPath) -> Span:
         """Where the key stands; for an item of a list, the item."""
@@ -147,7 +155,7 @@ class _Reader:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.raw = RawSpec()
+        self.raw = RawSpec(source)
         self.findings: list[Diagnostic] = []
 
     def read(self, folder: Path, root: Path | None) -> PageSpec | None:
@@ -158,7 +166,7 @@ class _Reader:
         if not isinstance(self.raw.value, dict):
             if not self.raw.is_broken(()):
                 message = "a spec is a mapping of keys such as `title` and `hero`"
-                self.add("E0205", message, self._first_line(self.raw.at(())), "begin with `title: …`")
+                self.add("E0205", message, first_line(self.raw.at(())), "begin with `title: …`")
             return None
         page = None
         try:
@@ -232,7 +240,8 @@ class _Reader:
             if not node.text and len(path) > 3 and path[-3] == "rows":
                 return ""
             message = f"`{node.text}` is no value" if node.text else "this item is empty"
-            self.add("E0202", message, span, 'write "" for an empty table cell, or delete the item')
+            hint = 'write "" for an empty table cell' if "rows" in path else "write a text, or delete the item"
+            self.add("E0202", message, span, hint)
             self.raw.broken.add(path)
             return None
         if bad := yaml_source.bad_character(node.text):
@@ -258,12 +267,6 @@ class _Reader:
         comment = text[node.comment : end if end >= 0 else None].rstrip()
         message = f"the text ends before `{_short(comment)}`, which is read as a comment"
         self.add("W0117", message, self.source.span(node.comment, node.comment + len(comment)))
-
-    @staticmethod
-    def _first_line(span: Span) -> Span:
-        return (
-            span if span.line == span.end_line else Span(span.line, span.column, span.line, span.column + 1)
-        )
 
 
 def _short(text: str) -> str:

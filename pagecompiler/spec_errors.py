@@ -67,7 +67,7 @@ def _one(path: SpecPath, item: dict[str, Any], raw: RawSpec) -> Found | None:
     context = item.get("ctx", {})
     name = next((str(part) for part in reversed(path) if isinstance(part, str)), "")
     if kind == "pagec":
-        return context["code"], context["message"], raw.at(path), context["hint"]
+        return context["code"], context["message"], raw.part(path, context["part"]), context["hint"]
     if kind == "missing":
         where = describe(path[:-1])
         message = f"`{where}` needs the key `{name}`" if where else f"the key `{name}` is missing"

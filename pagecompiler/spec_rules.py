@@ -106,7 +106,12 @@ def _rows(path: SpecPath, table: schema.Table, raw: RawSpec) -> Iterator[Found]:
     for index, row in enumerate(table.rows):
         if len(row) != width:
             span = first_line(raw.at((*path, "rows", index)))
-            yield "E0212", f"the row has {len(row)} cells; the table has {width} columns", span, ""
+            message = f"the row has {_count(len(row), 'cell')}; the table has {_count(width, 'column')}"
+            yield "E0212", message, span, ""
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _bars(path: SpecPath, chart: schema.Chart, raw: RawSpec) -> Iterator[Found]:
@@ -156,7 +161,7 @@ def _anchors(parts: list[Part], everything: list[Part], raw: RawSpec, *, complet
             close = folded.get(target.casefold()) or close_match(target, known)
             listed = ", ".join(known[:12]) or "none"
             hint = f"did you mean `#{close}`?" if close else f"ids of this page: {listed}"
-            yield "E0303", f"no section has the id `{target}`", raw.at(place), hint
+            yield "E0303", f"no section has the id `{target}`", raw.part(place, href), hint
 
 
 def _hrefs(everything: list[Part]) -> Iterator[tuple[SpecPath, str]]:

@@ -20,10 +20,10 @@ _COLOUR = re.compile(r"#(?:[0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})")
 _NOT_PATH = re.compile(r'[\s"<>\\^`{|}\[\]?#%:\x00-\x20\x7f-\xa0]')
 
 
-def fail(code: str, message: str, hint: str = "") -> PydanticCustomError:
-    """The error that carries a diagnostic through pydantic."""
+def fail(code: str, message: str, hint: str = "", *, part: str = "") -> PydanticCustomError:
+    """The error that carries a diagnostic through pydantic; `part` is the piece of the value at fault."""
     # pydantic formats the template: braces of a user's text must not be seen.
-    return PydanticCustomError("pagec", "{message}", {"code": code, "message": message, "hint": hint})
+    return PydanticCustomError("pagec", "{message}", {"code": code, "message": message, "hint": hint, "part": part})
 
 
 def starts_combining(value: str) -> bool:
@@ -57,9 +57,11 @@ def markdown(value: str) -> str:
         if not target:
             raise fail("E0310", "the link has no address")
         if not inline.words(link.children).strip():
-            raise fail("E0310", f"the link to `{target}` has no words")
+            raise fail("E0310", f"the link to `{target}` has no words", part=target)
         if link.title is not None:
-            raise fail("E0310", f"the link to `{target}` has a title, which would not be shown", "delete it")
+            raise fail(
+                "E0310", f"the link to `{target}` has a title, which would not be shown", "delete it", part=link.title
+            )
         href(target)
     return value
 
@@ -67,7 +69,7 @@ def markdown(value: str) -> str:
 def href(value: str) -> str:
     text(value)
     if problem := hrefs.check(value):
-        raise fail("E0301" if hrefs.refused(value) else "E0302", problem)
+        raise fail("E0301" if hrefs.refused(value) else "E0302", problem, part=value)
     return value
 
 

@@ -36,6 +36,15 @@ def explain_error(source: Source, text: str, error: yaml.MarkedYAMLError) -> tup
     return _Reader(source, text, error).explain()
 
 
+def quote_hint(value: str) -> str:
+    """The value in quotes, if it is short enough to be shown; else ''."""
+    if len(value) > 40 or "\n" in value:
+        return ""
+    if '"' not in value and "\\" not in value:
+        return f'write "{value}"'
+    return f"write '{value}'" if "'" not in value else ""
+
+
 class _Reader:
     def __init__(self, source: Source, text: str, error: yaml.MarkedYAMLError) -> None:
         self._source = source
@@ -82,7 +91,8 @@ class _Reader:
         if not char or char.isspace():
             return self._other()
         end = self._flow_end(start) if self._in_flow(start) else self._line_end(start)
-        message = f"a text that begins with `{char}` must be quoted"
+        shown = "a backtick" if char == "`" else f"`{char}`"
+        message = f"a text that begins with {shown} must be quoted"
         return self._source.diagnostic("E0105", message, start, end, self._hint(start, end)), (start, end)
 
     def _colon(self) -> tuple[Diagnostic, Fence | None]:
@@ -147,6 +157,11 @@ class _Reader:
                 return self._fail("E0202", "there is nothing between two commas", at, 'write "" for an empty text')
             if char and char in "?-|>:":
                 return self._begins(at)
+            start, line = self._line(self._context if self._context < at else max(0, len(self._text.rstrip()) - 1))
+            if comment := re.search(r":[ ]+(#\S.*)", line):
+                first, last = start + comment.start(1), start + len(line.rstrip())
+                message = "there is no value here: `#` begins a comment"
+                return self._source.diagnostic("E0116", message, first, last), None
         same_line = "\n" not in self._text[start:at]
         if same_line and char and char not in "\n":
             return self._flow_value(start, at)
@@ -252,9 +267,4 @@ class _Reader:
         return start if self._text[start : start + 1] in "[{" else self._text.rfind("{", 0, offset)
 
     def _hint(self, start: int, end: int) -> str:
-        value = self._text[start:end]
-        if len(value) > 40 or "\n" in value:
-            return ""
-        if '"' not in value and "\\" not in value:
-            return f'write "{value}"'
-        return f"write '{value}'" if "'" not in value else ""
+        return quote_hint(self._text[start:end])

@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from pagecompiler.diagnostics import Diagnostic, Span, diagnostic
-from pagecompiler.yaml_errors import explain_error
+from pagecompiler.yaml_errors import explain_error, quote_hint
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 32
@@ -55,6 +55,9 @@ class Source:
 
     def offset(self, span: Span) -> int:
         return self._starts[span.line - 1] + span.column - 1
+
+    def end_offset(self, span: Span) -> int:
+        return self._starts[span.end_line - 1] + span.end_column - 1
 
     def diagnostic(self, code: str, message: str, start: int, end: int, hint: str = "") -> Diagnostic:
         return diagnostic(code, message, file=self.name, span=self.span(start, end), hint=hint)
@@ -122,9 +125,7 @@ def decode(data: bytes, name: str) -> tuple[str, list[Diagnostic]]:
         message = f"the spec is not UTF-8: the byte 0x{data[error.start]:02x} here is not part of a character"
         if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
             message, hint = "the spec is UTF-16, not UTF-8", "save the file as UTF-8"
-        return "", [
-            diagnostic("E0101", message, file=name, span=Span(line, column, line, column + 1), hint=hint)
-        ]
+        return "", [diagnostic("E0101", message, file=name, span=Span(line, column, line, column + 1), hint=hint)]
     if "\0" in text[:4] and text.count("\0") * 3 > len(text):
         message = "the spec is UTF-16, not UTF-8"
         return "", [diagnostic("E0101", message, file=name, span=Span(1, 1, 1, 2))]
@@ -261,7 +262,8 @@ class _Builder:
 
     def _tagged(self, tag: str, start: int, end: int) -> Broken:
         shown = self._text[start:end].split(None, 1)[0] if self._text[start:end].strip() else tag
-        self._report("E0113", f"`{shown}` is read as a YAML tag, not as text", start, end)
+        hint = quote_hint(self._text[start:end])
+        self._report("E0113", f"`{shown}` is read as a YAML tag, not as text", start, end, hint)
         return Broken(start, end)
 
     def _alias(self, event: yaml.AliasEvent) -> None:
@@ -278,9 +280,7 @@ class _Builder:
             return
         self._added += node.weight
         if self._added > MAX_ALIAS_WEIGHT:
-            raise self._stop(
-                "E0112", "the aliases repeat more than 1 MiB of text", start, end, "write fewer aliases"
-            )
+            raise self._stop("E0112", "the aliases repeat more than 1 MiB of text", start, end, "write fewer aliases")
         self._add(node)
 
     def _open(self, event: yaml.SequenceStartEvent | yaml.MappingStartEvent) -> None:
@@ -298,9 +298,7 @@ class _Builder:
         frame = self._stack.pop()
         node = frame.node
         node.end = max(node.start + 1, self._trim(node.start, _index(event.end_mark)))
-        children = (
-            node.items if isinstance(node, Sequence) else [entry.value for entry in node.entries.values()]
-        )
+        children = node.items if isinstance(node, Sequence) else [entry.value for entry in node.entries.values()]
         node.weight = 16 + sum(child.weight for child in children)
         if frame.anchor is not None:
             self._anchors[frame.anchor] = node
@@ -332,7 +330,8 @@ class _Builder:
         start = frame.node.start
         if self._text[start : start + 2] == "{{":
             end = self._line_end(start)
-            self._report("E0105", "a text that begins with `{{` must be quoted", start, end)
+            hint = quote_hint(self._text[start:end])
+            self._report("E0105", "a text that begins with `{{` must be quoted", start, end, hint)
         else:
             self._report("E0114", "a key must be a word", node.start, max(node.end, node.start + 1))
         return None
