@@ -38,8 +38,8 @@ Script = Callable[[Request], Answer] | Mapping[str, Answer | Sequence[Answer]]
 class ScriptedEngine:
     """Answers requests from a script, a piece of eight characters at a time, `lanes` of them interleaved.
 
-    The script is a function of the request, or maps labels to answers; a list of answers serves the attempts of
-    one label in turn, its last one any further attempt. A piece counts as a token. A Failure with a
+    The script is a function of the request, or maps labels to answers; a list of answers serves the attempts
+    of one label in turn, its last one any further attempt. A piece counts as a token. A Failure with a
     PromptTooLongError is raised by `submit`. `requests` lists what was asked.
 
     >>> engine = ScriptedEngine({"hero": "<section><h1>{{1}}</h1></section>"})
@@ -63,7 +63,7 @@ class ScriptedEngine:
         self._closed = False
 
     def submit(self, request: Request) -> int:
-        """Queue a request and return its number. Raises KeyError for a label that the script does not know."""
+        """Queue a request and return its number. Raises KeyError for a label that is not in the script."""
         with self._lock:
             if self._closed:
                 raise EngineError("the engine is closed")
@@ -145,9 +145,7 @@ class ScriptedEngine:
             if replay in place:
                 place.remove(replay)
         ended = replay.completion(reason)
-        self._events.append(
-            GenerationEvent(replay.number, "finished", tokens=replay.pieces, completion=ended)
-        )
+        self._events.append(GenerationEvent(replay.number, "finished", tokens=replay.pieces, completion=ended))
 
 
 class _Replay:

@@ -75,7 +75,7 @@ class _Writer:
         self.tensor(name, self._random.normal(0, spread, shape))
 
     def output(self, size: int, width: int) -> None:
-        """A head that spreads its logits and never picks a control token, so that answers have their full length."""
+        """A head that spreads its logits and never picks a control token: answers have their full length."""
         rows = self._random.normal(0, 0.5, (size, width))
         rows[: len(CONTROL)] = 0
         self.tensor("output.weight", rows)

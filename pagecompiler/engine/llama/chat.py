@@ -92,9 +92,7 @@ class ChatTemplate:
         if "enable_thinking" in source:
             text = "".join(part for part in self.render([system, user]) if isinstance(part, str))
             if not _CLOSED_THINKING.search(text):
-                raise ModelLoadError(
-                    "the chat template leaves its think block open with enable_thinking=false"
-                )
+                raise ModelLoadError("the chat template leaves its think block open with enable_thinking=false")
 
     def render(self, messages: Sequence[Message]) -> list[str | Message]:
         """The prompt in order: the template's parts as text, and where a content goes, its message.

@@ -85,9 +85,7 @@ def _has_private_part() -> bool:
         private = importlib.import_module("llama_cpp.llama_cpp_ext")
     except (ImportError, AttributeError):  # a missing symbol is an AttributeError at import
         return False
-    return hasattr(private, "llama_set_embeddings_nextn") and hasattr(
-        private, "llama_get_embeddings_nextn_ith"
-    )
+    return hasattr(private, "llama_set_embeddings_nextn") and hasattr(private, "llama_get_embeddings_nextn_ith")
 
 
 def _start() -> None:
@@ -219,9 +217,7 @@ class Memory:
         """Forget the tokens of a sequence from position `start` on."""
         self.rules.remove(sequence, start)
         if not native.llama_memory_seq_rm(self._pointer, sequence, start, -1):
-            raise DecodeError(
-                f"llama.cpp cannot cut sequence {sequence} at {start}", native_log=native_log.text()
-            )
+            raise DecodeError(f"llama.cpp cannot cut sequence {sequence} at {start}", native_log=native_log.text())
 
     def clear(self) -> None:
         """Forget all sequences, and the data with them."""
@@ -300,9 +296,7 @@ class Context:
         """
         count = len(batch)
         if count > self._rows or batch.outputs > self._outputs:
-            raise ValueError(
-                f"{count} rows with {batch.outputs} outputs; room for {self._rows} and {self._outputs}"
-            )
+            raise ValueError(f"{count} rows with {batch.outputs} outputs; room for {self._rows} and {self._outputs}")
         self._tokens[:count] = batch.tokens
         self._positions[:count] = batch.positions
         self._sequences[:count] = batch.sequences

@@ -31,9 +31,7 @@ class Sampler:
         `allowed`, ascending, restricts the choice. Raises DecodeError when a logit is not finite.
         """
         if not np.isfinite(row).all():
-            raise DecodeError(
-                "the model returned logits that are not finite", hint="the model file may be damaged"
-            )
+            raise DecodeError("the model returned logits that are not finite", hint="the model file may be damaged")
         candidates = row if allowed is None else row[allowed]
         if self._sampling.temperature <= 0:
             index = int(candidates.argmax())

@@ -28,9 +28,7 @@ class Scheduler:
     `cancel` may be called from any thread, `step` from one at a time.
     """
 
-    def __init__(
-        self, target: Target, vocabulary: Vocabulary, *, lanes: int, chunk: int, keeper_room: int
-    ) -> None:
+    def __init__(self, target: Target, vocabulary: Vocabulary, *, lanes: int, chunk: int, keeper_room: int) -> None:
         self.stats = EngineStats()
         self._target = target
         self._vocabulary = vocabulary
