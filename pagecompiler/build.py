@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from pagecompiler import ids
-from pagecompiler.assets import Asset, copy_assets, resolve_assets
+from pagecompiler.assets import Asset, copy_assets, resolve
 from pagecompiler.cache import Fragment, FragmentCache, fragment_key, prepare_folder
 from pagecompiler.diagnostics import CompileError, Diagnostic, Severity, diagnostic
 from pagecompiler.engine.base import Engine, EngineError
@@ -40,7 +40,7 @@ class CompileOptions:
     output: Path | None = None
     attempts: int = 3
     lanes: int = 5
-    sampling: Sampling = Sampling()
+    sampling: Sampling = field(default_factory=Sampling)
     read_cache: bool = True
     write_cache: bool = True
     cache_dir: Path | None = None
@@ -104,7 +104,7 @@ class EngineSource:
 def compile_spec(
     loaded: LoadedSpec,
     source: EngineSource,
-    options: CompileOptions = CompileOptions(),  # noqa: B008
+    options: CompileOptions = CompileOptions(),
     listener: Listener = lambda progress: None,
 ) -> PageResult:
     """Compile a loaded spec; whatever is wrong is in the result's diagnostics, and then nothing is written."""
@@ -120,9 +120,7 @@ def default_cache_dir(loaded: LoadedSpec) -> Path:
 
 
 class _PageBuild:
-    def __init__(
-        self, loaded: LoadedSpec, source: EngineSource, options: CompileOptions, listener: Listener
-    ) -> None:
+    def __init__(self, loaded: LoadedSpec, source: EngineSource, options: CompileOptions, listener: Listener) -> None:
         self.loaded = loaded
         self.source = source
         self.options = options
@@ -163,10 +161,10 @@ class _PageBuild:
     def build(self) -> str | None:
         palette, notes = palette_css(self.loaded)
         self.findings += [*notes, *lint(self.loaded, self.source.model)]
-        self.assets = resolve_assets(self.loaded)
         if self.failed():
             return None
         self.make_plan()
+        self.find_assets()
         self.reuse()
         self.decode()
         self.keep()
@@ -190,9 +188,13 @@ class _PageBuild:
         self.plan = plan
         groups = {block.name: group.name for group in plan.groups for block in group.blocks}
         for block in plan.all_blocks:
-            self.blocks.append(
-                BlockResult(block, groups[block.name], self.key(block), block_messages(block.structure))
-            )
+            self.blocks.append(BlockResult(block, groups[block.name], self.key(block), block_messages(block.structure)))
+
+    def find_assets(self) -> None:
+        images = (slot.image for block in self.blocks for slot in block.block.structure.slots)
+        for image in images:
+            if image is not None:
+                self.assets[image.src] = resolve(image.src, self.loaded.folder)
 
     def key(self, block: Block) -> str:
         return fragment_key(block_messages(block.structure), self.source.model.id, self.options.sampling)

@@ -125,14 +125,14 @@ def _build_options(command: Callable[..., None]) -> Callable[..., None]:
                      help="Drop tokens below this share of the likeliest."),
         click.option("--top-p", type=click.FloatRange(0, 1, min_open=True), default=1.0, show_default=True,
                      help="Keep the likeliest tokens up to this probability."),
-        click.option("--top-k", type=number(0), default=0, show_default=True, help="Keep this many tokens; 0 keeps all."),
+        click.option("--top-k", type=number(0), default=0, show_default=True, help="Keep this many; 0 keeps all."),
         click.option("--temperature", type=click.FloatRange(0, 2), default=0.0, show_default=True,
                      help="0 takes the likeliest token."),
         click.option("--attempts", type=number(1, 20), default=3, show_default=True,
                      help="How often a block may be written; 1 means no second try."),
         click.option("--lanes", type=number(1, 64), default=5, show_default=True, help="Blocks written at once."),
         click.option("--model", metavar="FILE|NAME",
-                     help="A GGUF file, pagec-mini, or reference (rules, no model).  [default: PAGEC_MODEL, else pagec-mini]"),
+                     help="A GGUF file, pagec-mini, or reference (rules only).  [default: PAGEC_MODEL or pagec-mini]"),
     ):  # fmt: skip
         command = option(command)
     return command
@@ -199,7 +199,9 @@ def _compile_one(spec: str, source: EngineSource, settings: CompileOptions, scre
     if result.ok:
         decoded = sum(len(c.tokens) for block in result.blocks for c in block.completions)
         reused = sum(block.state == "reused" for block in result.blocks)
-        screen.say(f"{_shown(spec)}: {len(result.blocks)} blocks, {reused} reused, {decoded} tokens, {result.seconds:.2f} s")
+        screen.say(
+            f"{_shown(spec)}: {len(result.blocks)} blocks, {reused} reused, {decoded} tokens, {result.seconds:.2f} s"
+        )
     elif result.output is None and settings.output is not None and settings.output.exists():
         screen.say(f"{_shown(spec)}: failed, {settings.output} stays as it was")
     return result
@@ -279,7 +281,9 @@ def _print_plan(loaded: LoadedSpec) -> None:
 
     for group in make_plan(loaded.page, section_ids(loaded.page)).groups:
         tokens = sum(block.expected_tokens for block in group.blocks)
-        blocks = ", ".join(f"{block.name} ({block.kind})" if block.name != block.kind else block.name for block in group.blocks)
+        blocks = ", ".join(
+            f"{block.name} ({block.kind})" if block.name != block.kind else block.name for block in group.blocks
+        )
         click.echo(f"{group.name:<7} about {tokens:>4} tokens  {blocks}")
 
 

@@ -14,8 +14,11 @@ _THINK_OPENER = re.compile(r"<think(?:ing)?\s*>.*\Z", re.DOTALL | re.IGNORECASE)
 _FENCE = re.compile(r"^[^\S\n]*(?:`{3,}|~{3,})[^\n]*$", re.MULTILINE)
 _INLINE_OPENER = re.compile(r"`{3,}(?:html|css)?", re.IGNORECASE)
 _BODY = re.compile(r"<body\b[^>]*>(.*?)(?:</body\s*>|</html\s*>|\Z)", re.DOTALL | re.IGNORECASE)
-_DOCUMENT = re.compile(r"<!doctype\b[^>]*>|</?html\b[^>]*>|<head\b[^>]*>.*?(?:</head\s*>|(?=<body))", re.DOTALL | re.IGNORECASE)
+_DOCUMENT = re.compile(
+    r"<!doctype\b[^>]*>|</?html\b[^>]*>|<head\b[^>]*>.*?(?:</head\s*>|(?=<body))", re.DOTALL | re.IGNORECASE
+)
 _STYLE = re.compile(r"<style\b[^>]*>(.*?)(?:</style\s*>|\Z)", re.DOTALL | re.IGNORECASE)
+_LAST_CLOSER = re.compile(r"(.*</[a-zA-Z][a-zA-Z0-9]*\s*>)[^<]*\Z", re.DOTALL)
 _FIRST_TAG = re.compile(r"<[a-zA-Z!/]")
 
 
@@ -32,10 +35,10 @@ def clean_fragment(raw: str) -> str:
     first = _FIRST_TAG.search(text)
     if first is None:
         return ""
-    end = text.rfind(">")
-    # Without a closing bracket after it the text ends inside a tag: kept whole, so that it is reported as cut.
-    cut = text[first.start() : end + 1] if end > first.start() and "<" not in text[end:] else text[first.start() :]
-    return cut.strip()
+    text = text[first.start() :]
+    # Words behind the last closing tag go; behind an opening one they are the beginning of something cut.
+    last = _LAST_CLOSER.search(text)
+    return (last[1] if last else text).strip()
 
 
 def clean_style(raw: str) -> str:

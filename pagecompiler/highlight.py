@@ -21,7 +21,7 @@ def highlight(code: str, language: str | None) -> Iterator[tuple[str, str]]:
     for kind, text in lexer.get_tokens(code):
         while kind not in STANDARD_TYPES:
             kind = kind.parent
-        pieces.append((STANDARD_TYPES[kind], text))
+        pieces.append(("" if text.isspace() else STANDARD_TYPES[kind], text))
     # A lexer may normalise what it reads; the page must not.
     if "".join(text for _, text in pieces) == code:
         yield from pieces

@@ -5,6 +5,7 @@ Nothing here loads a model: a text edit is relinked without one.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -68,18 +69,15 @@ def file_digest(path: Path) -> str:
     mark = [str(path.resolve()), stat.st_size, stat.st_mtime_ns, stat.st_ino]
     memory = _cache_home() / "model-digests.json"
     known: dict[str, str] = {}
-    try:
+    with contextlib.suppress(OSError, ValueError, TypeError):
         known = dict(json.loads(memory.read_bytes()))
-    except (OSError, ValueError, TypeError):
-        pass
     key = json.dumps(mark)
     if key not in known:
         with path.open("rb") as file:
             known[key] = hashlib.file_digest(file, "sha256").hexdigest()
-        try:
+        # A cache folder that cannot be written only makes the next start slower.
+        with contextlib.suppress(OSError):
             write_atomic(memory, json.dumps(known).encode(), durable=False)
-        except OSError:
-            pass  # only the next start is slower
     return known[key]
 
 

@@ -78,13 +78,16 @@ def list_blocks(page: schema.PageSpec, section_ids: Sequence[str]) -> tuple[Bloc
     blocks.append(Block("hero", "hero", ("hero",), hero_structure(page.hero)))
     for index, (section, name) in enumerate(zip(page.sections, section_ids, strict=True)):
         blocks.append(Block(name, section.kind, ("sections", index), section_structure(section, index)))
-    if page.footer is not None and (page.footer.text is not None or page.footer.links):
+    if page.footer is not None:
         blocks.append(Block("footer", "footer", ("footer",), footer_structure(page.footer)))
     return tuple(blocks)
 
 
 def make_plan(
-    page: schema.PageSpec, section_ids: Sequence[str], *, is_cached: Callable[[Block], bool] = lambda block: False
+    page: schema.PageSpec,
+    section_ids: Sequence[str],
+    *,
+    is_cached: Callable[[Block], bool] = lambda block: False,
 ) -> Plan:
     """Split a page into its style and at most four contiguous bands of about equal expected length.
 

@@ -1,0 +1,38 @@
+"""Shared by all tests: nothing of the user's machine leaks in, and specs are a line away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from pagecompiler.spec import LoadedSpec, load_spec
+
+# The machine's speed is nobody's bug.
+settings.register_profile("pagec", deadline=None, max_examples=60)
+settings.load_profile("pagec")
+
+
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache-home"))
+    for name in ("PAGEC_MODEL", "PAGEC_CACHE_DIR", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def load(tmp_path: Path) -> Callable[[str], LoadedSpec]:
+    """Loads a spec from text, as if it stood in `tmp_path/page.yaml`; title and hero are added where missing."""
+
+    def loader(text: str) -> LoadedSpec:
+        if "title:" not in text.splitlines()[0]:
+            text = "title: T\n" + text
+        if "\nhero:" not in f"\n{text}":
+            text += "\nhero: {heading: H}\n"
+        path = tmp_path / "page.yaml"
+        path.write_text(text, encoding="utf-8")
+        return load_spec(path)
+
+    return loader

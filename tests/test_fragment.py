@@ -1,0 +1,69 @@
+"""All the shapes in which models wrap an answer; one parser takes them all off."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pagecompiler.fragment import clean_fragment, clean_style
+
+CLEAN = "<p>{{1}}</p>"
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        CLEAN,
+        f"\n\n{CLEAN}\n",
+        f"```html\n{CLEAN}\n```",
+        f"```\n{CLEAN}\n```",
+        f"~~~html\n{CLEAN}\n~~~",
+        f"```html\n{CLEAN}",  # the last fence is cut off
+        f"{CLEAN}\n```",  # only the closer
+        f"Here is the block:\n```html\n{CLEAN}\n```\nI hope it helps.",
+        f"Sure! ```html {CLEAN} ```",  # fences glued to the text
+        f"Here is the block: {CLEAN} Enjoy.",
+        f"<think>\nA list? No.\n</think>\n\n{CLEAN}",
+        f"A list? No.\n</think>\n\n{CLEAN}",
+        f"{CLEAN}\n<think>Was that right?",
+        f"<think><p>no</p></think>\n```html\n{CLEAN}\n```",
+        f"<!DOCTYPE html>\n<html lang=en><head><title>x</title><style>p {{ }}</style></head><body>\n{CLEAN}\n</body></html>",
+        f"<html><body class='a'>{CLEAN}",
+        f"<body>{CLEAN}</body>",
+        f"<html>{CLEAN}</html>",
+        f"  ```HTML\n{CLEAN}\n  ```  ",
+    ],
+)
+def test_wrappings_come_off(raw: str) -> None:
+    assert clean_fragment(raw) == CLEAN
+
+
+@pytest.mark.parametrize("raw", ["", "   \n", "I cannot do that.", "<think>hm", "```\n\n```"])
+def test_no_markup_is_nothing(raw: str) -> None:
+    assert clean_fragment(raw) == ""
+
+
+@pytest.mark.parametrize("raw", ["<ul>\n<li>{{1}}</li>\n<li", "<p>{{1}}", '<a href="{{1'])
+def test_a_cut_answer_stays_cut(raw: str) -> None:
+    """What was cut must be seen as cut later, not be trimmed into something that looks whole."""
+    assert clean_fragment(raw) == raw
+
+
+@given(st.text())
+def test_any_text_is_cleaned_and_stays_clean(raw: str) -> None:
+    once = clean_fragment(raw)
+    assert not once or once.startswith("<")
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        ".a { gap: 1rem; }",
+        "```css\n.a { gap: 1rem; }\n```",
+        "<style>\n.a { gap: 1rem; }\n</style>",
+        "<think>blue?</think><style>.a { gap: 1rem; }",
+    ],
+)
+def test_styles(raw: str) -> None:
+    assert clean_style(raw) == ".a { gap: 1rem; }"
