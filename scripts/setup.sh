@@ -48,6 +48,15 @@ if ! .venv/bin/python -c 'import llama_cpp' 2>/dev/null; then
   echo "pip says every minute that it is still running."
 fi
 
-# pip's own list of satisfied requirements is noise; what it builds and installs is not. awk, unlike grep, never fails.
+# pip lists every requirement; only what takes long, what fails and the sum are shown. (Not with awk: Debian's waits
+# until a block of its input is full.)
 .venv/bin/python -m pip install --disable-pip-version-check --progress-bar off -e "$target" |
-  awk '/Building wheel|Building editable|still running|Installing collected|Successfully installed|error|ERROR/ { print "  " $0; fflush() }'
+  while IFS= read -r line; do
+    case $line in
+      *"Building wheel for "* | *"still running"* | *[Ee]rror* | *ERROR*) printf '%s\n' "$line" ;;
+      "Successfully installed "*)
+        read -ra words <<<"$line"
+        printf 'Installed %d packages into .venv\n' $((${#words[@]} - 2))
+        ;;
+    esac
+  done
