@@ -59,7 +59,7 @@ class LlamaEngine:
                 sequences=lanes + KEEPERS,
                 rows=max(chunk, lanes),
                 outputs=lanes,
-                threads=threads or len(os.sched_getaffinity(0)),
+                threads=threads or _usable_cpus(),
             )
         except EngineError:
             self._model.close()
@@ -69,15 +69,17 @@ class LlamaEngine:
         )
         self._numbers = itertools.count(1)
         self._events: deque[GenerationEvent] = deque()
-        self._running = threading.RLock()
+        self._running = threading.Lock()  # held during a step
+        self._writing = threading.Lock()  # held while a prompt is written: submitting never waits for a step
         self._closed = False
 
     def submit(self, request: Request) -> int:
         """Queue a request and return its number. Raises PromptTooLongError when it cannot fit."""
         if request.max_tokens < 1 or not request.messages:
             raise ValueError("a request needs messages and a budget of at least one token")
-        with self._running:
-            self._check_open()
+        with self._writing:
+            if self._closed:
+                raise EngineError("the engine is closed")
             prompt = self._prompts.write(request.messages)
         needed = len(prompt.tokens) + request.max_tokens
         if needed > self.context_tokens:
@@ -93,12 +95,14 @@ class LlamaEngine:
     def events(self) -> Iterator[GenerationEvent]:
         """Run until every submitted request has finished; ends at once when the engine is closed."""
         while True:
-            while self._events:
-                yield self._events.popleft()
             with self._running:
-                if self._closed or self._scheduler.idle:
+                if not self._events and not self._closed and not self._scheduler.idle:
+                    self._events.extend(self._scheduler.step())
+                    continue
+                if not self._events:
                     return
-                self._events.extend(self._scheduler.step())
+                event = self._events.popleft()
+            yield event
 
     def cancel(self, number: int) -> None:
         """End a request at the next step; unknown numbers are ignored."""
@@ -111,10 +115,8 @@ class LlamaEngine:
 
     def close(self) -> None:
         """Free the model, after the step that is running; unfinished requests end without an event."""
-        with self._running:
-            if self._closed:
-                return
-            self._closed = True
+        self._closed = True
+        with self._running, self._writing:
             self._events.clear()
             self._context.close()
             self._model.close()
@@ -125,9 +127,11 @@ class LlamaEngine:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def _check_open(self) -> None:
-        if self._closed:
-            raise EngineError("the engine is closed")
+
+def _usable_cpus() -> int:
+    if hasattr(os, "sched_getaffinity"):  # not on macOS and Windows
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _template(model: Model) -> ChatTemplate:

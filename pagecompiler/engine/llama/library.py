@@ -27,7 +27,7 @@ KEPT_LOG_LINES = 200
 LOG_DEBUG, LOG_INFO, LOG_WARN = 1, 2, 3
 
 _NO_SLOT, _ABORTED, _BAD_BATCH = 1, 2, -1
-_LARGEST_TEMPLATE_BYTES = 1 << 20
+_LONGEST_VALUE_BYTES = 1 << 20
 
 
 class NativeLog:
@@ -142,7 +142,7 @@ class Model:
 
     def metadata(self, key: str) -> str | None:
         """A metadata value as text; None when the file has no such key."""
-        buffer = ctypes.create_string_buffer(_LARGEST_TEMPLATE_BYTES)
+        buffer = ctypes.create_string_buffer(_LONGEST_VALUE_BYTES)
         size = native.llama_model_meta_val_str(self._pointer, key.encode(), buffer, len(buffer))
         return buffer.value.decode("utf-8", "replace") if size >= 0 else None
 
