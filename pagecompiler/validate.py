@@ -13,6 +13,7 @@ from pagecompiler.checks.markup import (
     check_fragment_leftovers,
     check_page_leftovers,
     check_parser_errors,
+    check_void_slashes,
 )
 from pagecompiler.checks.outline import check_outline
 from pagecompiler.checks.tree import Tree, parse
@@ -38,6 +39,7 @@ def validate_page(html: str, *, language: str | None = None) -> tuple[Diagnostic
     check_elements(tree, fragment=False)
     check_nesting(tree)
     check_page_leftovers(tree)
+    check_void_slashes(tree)
     if tree.elements:
         check_head(tree, language)
         check_links(tree)
@@ -68,6 +70,4 @@ def validate_fragment(html: str) -> tuple[Diagnostic, ...]:
 
 def _in_order(tree: Tree) -> tuple[Diagnostic, ...]:
     nowhere = Span(0, 0, 0, 0)
-    return tuple(
-        sorted(tree.found, key=lambda found: ((found.span or nowhere).line, (found.span or nowhere).column))
-    )
+    return tuple(sorted(tree.found, key=lambda found: ((found.span or nowhere).line, (found.span or nowhere).column)))

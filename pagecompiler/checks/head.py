@@ -100,9 +100,7 @@ def _css(style: Element) -> str:
 
 
 def _check_csp(tree: Tree, styles: list[Element]) -> None:
-    policies = [
-        meta for meta in tree.named("meta") if meta.get("http-equiv").lower() == "content-security-policy"
-    ]
+    policies = [meta for meta in tree.named("meta") if meta.get("http-equiv").lower() == "content-security-policy"]
     if len(policies) != 1:
         tree.report("E0650", f"the page has {len(policies)} content security policies instead of one")
         return
@@ -113,9 +111,7 @@ def _check_csp(tree: Tree, styles: list[Element]) -> None:
     if len(styles) == 1:
         digest = hashlib.sha256(_css(styles[0]).encode("utf-8", "surrogatepass")).digest()
         if said is None or said[1] != "sha256-" + base64.b64encode(digest).decode():
-            tree.report(
-                "E0651", "the hash in the content security policy is not that of the stylesheet", styles[0]
-            )
+            tree.report("E0651", "the hash in the content security policy is not that of the stylesheet", styles[0])
         position = {id(element): at for at, element in enumerate(tree.elements)}
         if position[id(policies[0])] > position[id(styles[0])]:
             tree.report("E0650", "the content security policy stands behind the stylesheet", policies[0])

@@ -59,11 +59,7 @@ def _check_link(tree: Tree, link: Element, targets: set[str]) -> None:
         tree.report("E0614", "this link has no `href`", link)
     else:
         _check_href(tree, link, href, targets)
-    if (
-        not link.name_text()
-        and not link.get("aria-label").strip()
-        and "aria-labelledby" not in link.attributes
-    ):
+    if not link.name_text() and not link.get("aria-label").strip() and "aria-labelledby" not in link.attributes:
         tree.report("E0623", "this link has no words", link)
 
 
@@ -92,9 +88,7 @@ def _check_image(tree: Tree, image: Element) -> None:
     elif problem := None if source[:5].lower() == "data:" else hrefs.check(source):
         tree.report("E0622", problem, image)
     elif re.search(r"[\s<>\"\\^`{|}]|%(?![0-9A-Fa-f]{2})", source):
-        tree.report(
-            "E0622", "the `data:` address of this image has characters that must be percent-encoded", image
-        )
+        tree.report("E0622", "the `data:` address of this image has characters that must be percent-encoded", image)
 
 
 def _check_resource(tree: Tree, link: Element) -> None:

@@ -30,9 +30,7 @@ _PLACEHOLDER = re.compile(
     r" (?:goes )?here\b",
     re.IGNORECASE,
 )
-_REST_COMMENT = re.compile(
-    r"\.\.\.|…|\b(?:rest|remaining|existing|todo|omitted|continue|same as)\b", re.IGNORECASE
-)
+_REST_COMMENT = re.compile(r"\.\.\.|…|\b(?:rest|remaining|existing|todo|omitted|continue|same as)\b", re.IGNORECASE)
 _BRACES = re.compile(r"\{\{\d{1,6}\}\}|\{\{|\}\}")
 
 _STRUCTURE = names(
@@ -41,6 +39,7 @@ _STRUCTURE = names(
 )
 _OWN_WORDS = {
     "too-deep": "the elements are nested more than 100 deep",
+    "text-in-table": "text stands in a table outside its cells",
     "gave-up": "the markup is too broken to be read",
     "expected-closing-tag-but-got-eof": "the end is reached while an element is still open",
     "non-html-root": "`<html>` stands inside the document",
@@ -54,10 +53,18 @@ def check_parser_errors(tree: Tree) -> None:
         tree.report(_code(name), _words(name, values), tree.span_at(position))
 
 
+def check_void_slashes(tree: Tree) -> None:
+    """A slash that closes a void element means nothing in HTML; the Nu Html Checker remarks on it."""
+    for element in tree.elements:
+        if element.closed_itself:
+            tree.report("E0601", f"the slash at the end of `<{element.name}>` has no effect", element)
+            return
+
+
 def _code(name: str) -> str:
     if name == "too-deep":
         return "E0609"
-    if name.startswith("expected-doctype") or name in _STRUCTURE:
+    if name.startswith(("expected-doctype", "expected-eof")) or name in _STRUCTURE:
         return "E0604"
     if "eof" in name:
         return "E0602"
@@ -103,9 +110,7 @@ def check_fragment_leftovers(tree: Tree) -> None:
         if match := pattern.search(tree.source):
             tree.report("E0663", f"the model left {what}", tree.span_of(*match.span()))
     if match := _PLACEHOLDER.search(tree.source):
-        tree.report(
-            "E0663", f"the model left a placeholder: {match[0]!r}", tree.span_of(match.start(), match.end())
-        )
+        tree.report("E0663", f"the model left a placeholder: {match[0]!r}", tree.span_of(match.start(), match.end()))
     elif any(_REST_COMMENT.search(comment.value) for comment in _comments(tree.root)):
         tree.report("E0663", "the model left a comment in the place of content")
     for node in tree.root.childNodes:

@@ -61,9 +61,7 @@ def _check_headings(tree: Tree) -> None:
 def _check_landmarks(tree: Tree) -> None:
     mains = tree.named("main")
     if len(mains) != 1:
-        tree.report(
-            "E0632", f"the page has {len(mains)} `<main>` instead of one", mains[1] if mains else None
-        )
+        tree.report("E0632", f"the page has {len(mains)} `<main>` instead of one", mains[1] if mains else None)
     for name in ("header", "footer"):
         for extra in tree.named(name)[1:]:
             tree.report("E0632", f"the page has more than one `<{name}>`", extra)
@@ -121,9 +119,7 @@ def _check_section(tree: Tree, section: Element, seen: set[tuple[str, str]]) -> 
     heading = next((element for element in section.walk() if element.name in HEADINGS), None)
     if heading is None:
         tree.report("E0635", "this `<section>` has no heading", section)
-    elif (
-        "aria-labelledby" not in section.attributes and ("region", heading.name_text().casefold()) not in seen
-    ):
+    elif "aria-labelledby" not in section.attributes and ("region", heading.name_text().casefold()) not in seen:
         # Where a heading repeats, a second region of the same name would only confuse.
         tree.report("E0635", "this `<section>` is not named by its heading (`aria-labelledby`)", section)
 

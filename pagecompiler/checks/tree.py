@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from html5lib import HTMLParser
+from html5lib.constants import tableInsertModeElements
 from html5lib.treebuilders import base
 
 from pagecompiler.diagnostics import Diagnostic, Span, diagnostic
@@ -41,7 +42,7 @@ class Comment(Text):
 
 
 class Element(base.Node):
-    """An element; `end` is the offset behind its start tag in the source, or None for an implied one."""
+    """An element; `end` is the line and column behind its start tag, None for an implied one."""
 
     def __init__(self, name: str, namespace: str | None = None) -> None:
         self.name = name
@@ -53,6 +54,7 @@ class Element(base.Node):
         self._flags: list[Any] = []
         self.value = None
         self.end: tuple[int, int] | None = None
+        self.closed_itself = False
 
     # What html5lib's tree builder calls.
 
@@ -150,26 +152,34 @@ class _TreeBuilder(base.TreeBuilder):
     elementClass = Element  # noqa: N815
     commentClass = Comment  # noqa: N815
     doctypeClass = _Doctype  # noqa: N815
-    stream: Any = None
+    parser: Any = None
 
     def createElement(self, token: Any) -> Any:  # noqa: N802
-        element = super().createElement(token)  # type: ignore[no-untyped-call]
-        element.end = self.stream.position()
-        return element
+        return self._placed(super().createElement(token), token)  # type: ignore[no-untyped-call]
 
     def insertElementNormal(self, token: Any) -> Any:  # noqa: N802
         # Deep nesting makes each further tag slow, so a bound on the depth bounds the time.
         if len(self.openElements) > MAX_DEPTH:
             raise _TooDeepError
-        element = super().insertElementNormal(token)  # type: ignore[no-untyped-call]
-        if element.end is None:
-            element.end = self.stream.position()
+        return self._placed(super().insertElementNormal(token), token)  # type: ignore[no-untyped-call]
+
+    def _placed(self, element: Any, token: Any) -> Any:
+        # An implied tag has no position of its own; neither has the copy of a formatting element.
+        if "selfClosingAcknowledged" in token:
+            element.end = self.parser.tokenizer.stream.position()
+            element.closed_itself = token["selfClosing"]
         return element
+
+    def insertText(self, data: Any, parent: Any = None) -> None:  # noqa: N802
+        if self.insertFromTable and not data.isspace() and self.openElements[-1].name in tableInsertModeElements:
+            # The standard calls this an error, the parser moves the text before the table without a word.
+            self.parser.parseError("text-in-table")
+        super().insertText(data, parent)
 
 
 class _Parser(HTMLParser):
     def reset(self) -> None:
-        self.tree.stream = self.tokenizer.stream
+        self.tree.parser = self
         super().reset()
 
 
