@@ -299,11 +299,13 @@ def json_schema() -> dict[str, Any]:
         if isinstance(node, list):
             stack.extend(node)
         elif isinstance(node, dict):
-            if node.get("type") == "string" and "enum" not in node and "const" not in node:
-                node["type"] = ["string", "number", "boolean"]
-            if node.get("default", ...) is None:
+            if isinstance(node.get("default"), dict):
+                del node["default"]
+            elif node.get("default", ...) is None:
                 del node["default"]
                 choices = [choice for choice in node.pop("anyOf") if choice != {"type": "null"}]
                 node.update(choices[0])
+            if node.get("type") == "string" and "enum" not in node and "const" not in node:
+                node["type"] = ["string", "number", "boolean"]
             stack.extend(node.values())
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "pagec page spec"}

@@ -257,8 +257,15 @@ class _Reader:
         return before.count("{") > before.count("}") or before.count("[") > before.count("]")
 
     def _flow_end(self, offset: int) -> int:
-        match = re.compile(r"[,\]}\n]").search(self._text, offset + 1)
-        end = match.start() if match else len(self._text)
+        """Where the text at `offset` ends, its own brackets included: before `,`, `]`, `}` or the line's end."""
+        depth, end = 0, offset
+        for end in range(offset, min(len(self._text), offset + _MAX_LINE)):
+            char = self._text[end]
+            if char == "\n" or (depth == 0 and char in ",]}" and end > offset):
+                break
+            depth += (char in "[{") - (char in "]}")
+        else:
+            end += 1
         return max(offset + 1, offset + len(self._text[offset:end].rstrip()))
 
     def _nearest_opening(self, offset: int) -> int:

@@ -1,0 +1,35 @@
+"""Language tags."""
+
+from __future__ import annotations
+
+import pytest
+
+from pagecompiler.langtag import canonical, problem
+from pagecompiler.languages import has_labels, labels
+
+
+@pytest.mark.parametrize(
+    "tag", ["en", "de-AT", "zh-Hans", "zh-Hant-TW", "es-419", "sl-rozaj", "haw", "en-x-own", "ca-valencia", "az-Arab"]
+)
+def test_good(tag: str) -> None:
+    assert problem(tag) is None
+    assert canonical(tag.upper() if "-x-" not in tag else tag) == tag
+
+
+@pytest.mark.parametrize(
+    "tag",
+    ["", "e", "english", "de_DE", "en-", "-en", "en--US", "jp", "xx", "iw", "eng", "en US", "en\n", "12", "日本語"],
+)
+def test_wrong(tag: str) -> None:
+    assert problem(tag)
+
+
+LANGUAGES = "en de fr es it pt nl sv pl uk ar he tr ja zh ko"
+
+
+@pytest.mark.parametrize("tag", LANGUAGES.split())
+def test_the_compilers_own_words(tag: str) -> None:
+    assert has_labels(tag)
+    words = labels(tag, {})
+    assert set(words) == {"skip", "main_navigation", "footer_navigation"}
+    assert len(set(words.values())) == 3
