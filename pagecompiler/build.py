@@ -12,7 +12,8 @@ from typing import Literal
 from pagecompiler import ids
 from pagecompiler.assets import Asset, copy_assets, resolve
 from pagecompiler.cache import Fragment, FragmentCache, fragment_key, prepare_folder
-from pagecompiler.diagnostics import CompileError, Diagnostic, Severity, diagnostic
+from pagecompiler.codes import Severity
+from pagecompiler.diagnostics import CompileError, Diagnostic, diagnostic
 from pagecompiler.engine.base import Engine, EngineError
 from pagecompiler.engine.types import Completion, Message, Sampling
 from pagecompiler.files import write_atomic

@@ -36,7 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(TERMINATED))
     try:
-        cli.main(args=None if arguments is None else list(arguments), prog_name="pagec", standalone_mode=False)
+        args = None if arguments is None else list(arguments)
+        code = cli.main(args=args, prog_name="pagec", standalone_mode=False)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
@@ -47,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         # The reader has gone; Python must not complain when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
-    sys.exit(0)
+    sys.exit(code if isinstance(code, int) else 0)
 
 
 @click.group(context_settings=_CONTEXT)
@@ -421,9 +422,8 @@ def _compile_options(options: dict[str, Any], output: Path | None) -> CompileOpt
 
 
 def _fail(message: str, exit_code: int) -> NoReturn:
-    error = click.ClickException(message)
-    error.exit_code = exit_code
-    raise error
+    click.echo(f"pagec: error: {message}", err=True)
+    raise click.exceptions.Exit(exit_code)
 
 
 if __name__ == "__main__":

@@ -14,13 +14,13 @@ def highlight(code: str, language: str | None) -> Iterator[tuple[str, str]]:
         yield "", code
         return
     from pygments.lexers import get_lexer_by_name
-    from pygments.token import STANDARD_TYPES
+    from pygments.token import STANDARD_TYPES, Token
 
     lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
     pieces: list[tuple[str, str]] = []
     for kind, text in lexer.get_tokens(code):
         while kind not in STANDARD_TYPES:
-            kind = kind.parent
+            kind = kind.parent or Token
         pieces.append(("" if text.isspace() else STANDARD_TYPES[kind], text))
     # A lexer may normalise what it reads; the page must not.
     if "".join(text for _, text in pieces) == code:

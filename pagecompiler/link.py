@@ -11,7 +11,8 @@ import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from bs4 import BeautifulSoup, NavigableString, Tag
+from bs4 import BeautifulSoup, Tag
+from bs4.element import NavigableString
 
 from pagecompiler import ids, schema
 from pagecompiler.assets import Asset
@@ -116,7 +117,7 @@ class _Linker:
 
     def expand_repeats(self, root: Tag) -> None:
         """Copy each `data-each` element once for each value; copies get the slot's number and their own index."""
-        for tag in root.find_all(attrs={"data-each": True}):
+        for tag in root.select("[data-each]"):
             del tag["data-each"]
             numbers = [n for n, places in self.placed.items() if contains(tag, places[0])]
             count = len(self.block.structure.slots[numbers[0] - 1].values)

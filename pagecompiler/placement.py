@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from bs4 import NavigableString, Tag
+from bs4 import Tag
+from bs4.element import NavigableString
 
 from pagecompiler.plan import Block
 from pagecompiler.slots import Path, Role, Slot
@@ -236,7 +237,7 @@ class _Checker:
         for slot in self.block.structure.slots:
             if slot.number not in self.placed:
                 self.error("E0412", f"{slot_name(slot)} is never placed", slot.paths[0])
-        repeats = [str(tag["data-each"]) for tag in root.find_all(attrs={"data-each": True})]
+        repeats = [str(tag["data-each"]) for tag in root.select("[data-each]")]
         groups = {(slot.repeat, slot.paths[0][:-2]) for slot in self.block.structure.slots if slot.repeat}
         wanted = sorted(str(name) for name, _ in groups)
         if sorted(repeats) != wanted:

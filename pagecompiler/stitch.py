@@ -19,7 +19,7 @@ from pagecompiler.resources import template_dir
 
 # bs4's own formatters write `<br/>`, or change `alt=""` and `é`.
 _FORMATTER = HTMLFormatter(
-    entity_substitution=EntitySubstitution.substitute_xml, void_element_close_prefix=None, indent=0
+    entity_substitution=EntitySubstitution.substitute_xml, void_element_close_prefix="", indent=0
 )
 _COLOR_SCHEMES = {"light": "light", "dark": "dark", "auto": "light dark"}
 
@@ -32,9 +32,7 @@ def serialise(element: Tag) -> str:
 def content_security_policy(css: str) -> str:
     """The policy of a page: one style element, its own images, nothing else."""
     digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
-    return (
-        f"default-src 'none'; style-src 'sha256-{digest}'; img-src 'self' data:; base-uri 'none'; form-action 'none'"
-    )
+    return f"default-src 'none'; style-src 'sha256-{digest}'; img-src 'self' data:; base-uri 'none'; form-action 'none'"
 
 
 def stitch(page: schema.PageSpec, linked: Sequence[LinkedBlock], css: str) -> str:
@@ -64,6 +62,9 @@ def share_rules(linked: Sequence[LinkedBlock]) -> list[str]:
 @cache
 def _template() -> Template:
     environment = Environment(
-        loader=FileSystemLoader(template_dir()), undefined=StrictUndefined, autoescape=True, keep_trailing_newline=True
+        loader=FileSystemLoader(template_dir()),
+        undefined=StrictUndefined,
+        autoescape=True,
+        keep_trailing_newline=True,
     )
     return environment.get_template("page.html.j2")

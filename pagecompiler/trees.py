@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bs4 import NavigableString, Tag
+from bs4 import Tag
+from bs4.element import NavigableString
 
 
 def is_space(node: object) -> bool:
