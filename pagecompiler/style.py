@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from pagecompiler.checks import names
 from pagecompiler.diagnostics import Diagnostic
 from pagecompiler.palette import Palettes, declarations, palettes
 from pagecompiler.resources import template_dir
@@ -115,24 +116,22 @@ DECLARATIONS: dict[str, Grammar] = {
 }
 """What a rule may declare, on `SELECTORS` only. Colours are those whose contrast was computed for every ground."""
 
-KINDS = frozenset(
-    "hero features steps prose stats quotes faq pricing table chart schedule people code figure cta".split()
-)
-SELECTORS = KINDS | frozenset(
+KINDS = names("hero features steps prose stats quotes faq pricing table chart schedule people code figure cta")
+SELECTORS = KINDS | names(
     "nav brand links footer split center wide copy lead intro actions button quiet cards rows ticks flow path text "
     "figures small voices columns quote large by role questions plans price points price-list scroll plot bars label "
-    "value bar sessions time portraits roster listing beside".split()
+    "value bar sessions time portraits roster listing beside"
 )
 """The classes of the vocabulary. A selector is one or two of them, or a class and an element of `ELEMENTS`."""
 
-ELEMENTS = frozenset(
+ELEMENTS = names(
     "a blockquote caption code dd details div dt figcaption figure h1 h2 h3 img li ol p pre summary table tbody td th "
-    "thead tr ul".split()
+    "thead tr ul"
 )
 
 _COLOURS = frozenset({"background", "background-color", "border-color", "color"})
 # These have grounds of their own: no other colour was computed for them, or a filled shape would be lost.
-_OWN_COLOURS = frozenset("cta actions button quiet bar a code pre".split())
+_OWN_COLOURS = names("cta actions button quiet bar a code pre")
 # Their inline padding is the gutter of the page.
 _FULL_WIDTH = KINDS | {"nav", "footer"}
 _GUTTERED = frozenset({"padding", "padding-inline", "max-inline-size"})
@@ -375,7 +374,7 @@ def _part(token: Any, grammar: Grammar) -> str | None:
         return word if word in grammar.words else None
     if token.type not in ("number", "percentage", "dimension"):
         return None
-    unit: str = {"number": "", "percentage": "%"}.get(token.type) or getattr(token, "lower_unit", "")
+    unit: str = "%" if token.type == "percentage" else getattr(token, "lower_unit", "")
     low, high = grammar.numbers.get(unit, (1, 0))
     value = round(token.value, 4) + 0.0
     return f"{value:g}{unit}" if low <= token.value <= high and low <= value <= high else None
