@@ -68,6 +68,8 @@ class Evaluation:
 
     def check_approved(self, requests: Sequence[Request], completions: Sequence[Completion]) -> None:
         """Each token is the arg-max of a fresh evaluation of its prefix, or within the gap of it."""
+        answered = [i for i, completion in enumerate(completions) if completion.tokens]
+        requests, completions = ([each[i] for i in answered] for each in (requests, completions))
         shortest = min(len(c.tokens) for c in completions)
         prompts = [self.prompt(request) for request in requests]
         gap = self.gap(prompts[:LANES], [c.tokens[:shortest] for c in completions[:LANES]])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pagecompiler.engine.base import EngineError, ModelLoadError
@@ -99,6 +99,7 @@ def test_helpers_of_common_templates():
     assert rendered(template, SYSTEM, USER) == 'Write HTML.kind: hero%{"é": "<"}'
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from([*CONTROL, "{{ 1 }}", "{% x %}", "\ue0000\ue001", "a", "\n", "é"]), max_size=6))
 def test_content_is_never_parsed(parts):
     content = "".join(parts)

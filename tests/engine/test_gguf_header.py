@@ -7,7 +7,7 @@ from pathlib import Path
 
 import gguf
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pagecompiler.engine.base import ModelLoadError
@@ -86,6 +86,7 @@ def test_a_cut_file_is_an_error_wherever_it_is_cut(small_file, tmp_path):
             read_metadata(path)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 600), st.binary(min_size=1, max_size=9))
 def test_any_damage_is_a_value_or_a_typed_error(small_file, tmp_path_factory, at, noise):
     content = bytearray(small_file.read_bytes())

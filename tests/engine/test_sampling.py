@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pagecompiler.engine.base import DecodeError
@@ -42,6 +42,7 @@ def plain_distribution(row, sampling: Sampling) -> dict[int, float]:
     return {i: weight / sum(weights) for i, weight in zip(ids, weights, strict=True)}
 
 
+@settings(deadline=None)
 @given(rows, samplings)
 def test_filters_are_those_of_a_plain_reference(row, sampling):
     ids, probabilities = distribution(row, sampling)
@@ -49,12 +50,14 @@ def test_filters_are_those_of_a_plain_reference(row, sampling):
     assert found == pytest.approx(plain_distribution(row, sampling))
 
 
+@settings(deadline=None)
 @given(rows, samplings)
 def test_a_draw_is_a_token_that_is_left(row, sampling):
     ids, _ = distribution(row, sampling)
     assert Sampler(sampling).pick(row) in ids
 
 
+@settings(deadline=None)
 @given(rows, st.data())
 def test_allowed_tokens_are_a_smaller_row(row, data):
     allowed = np.array(sorted(data.draw(st.sets(st.integers(0, len(row) - 1), min_size=1))))

@@ -147,15 +147,26 @@ def test_a_shared_beginning_is_decoded_once():
 
 
 def test_a_keeper_changes_hands_only_when_several_gain():
-    target = FakeTarget()
-    scheduler = make_scheduler(target, lanes=1, keeper_room=40)
-    for number, prefix in enumerate((PREFIXES[1], PREFIXES[2], PREFIXES[3])):
-        scheduler.submit(make_job(number, prefix=prefix))
-    assert [c.prompt_reused for c in run(scheduler).values()] == [5, 3, 0]
-    for number in (4, 5):
-        scheduler.submit(make_job(number, prefix=PREFIXES[3]))
-    scheduler.submit(make_job(6, prefix=PREFIXES[2]))
-    assert [c.prompt_reused for c in run(scheduler).values()] == [9, 9, 3]
+    scheduler = make_scheduler(FakeTarget(), lanes=1, keeper_room=40)
+
+    def reused(*prefixes):
+        for number, prefix in enumerate(prefixes):
+            scheduler.submit(make_job(number, prefix=prefix))
+        return [completion.prompt_reused for completion in run(scheduler).values()]
+
+    often, seldom, third = PREFIXES[1:]
+    assert reused(often, seldom, third) == [5, 3, 0]
+    assert reused(third, third, often, often, seldom) == [9, 9, 5, 5, 0], "seldom had the least demand"
+    assert reused(third, seldom, seldom, often, often) == [9, 3, 3, 5, 5], "third was not waited for any more"
+
+
+def test_a_monitor_that_cannot_be_made_fails_its_request():
+    scheduler = make_scheduler(FakeTarget(), lanes=1)
+    scheduler.submit(make_job(1, monitor=lambda: EndsAfter("not", "these", "arguments")))
+    scheduler.submit(make_job(2))
+    ended = run(scheduler)
+    assert isinstance(ended[1].error, TypeError)
+    assert ended[2].tokens == expected(make_job(2))
 
 
 def test_a_beginning_without_room_is_decoded_with_the_prompt():

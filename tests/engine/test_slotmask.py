@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pagecompiler.engine.llama.slotmask import SlotIndex, SlotMask
@@ -44,6 +44,7 @@ def by_definition(text: bytes, slots: set[int]) -> set[int] | None:
     return found or None
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=8), st.sets(st.integers(0, 130), max_size=6))
 def test_the_mask_is_what_it_is_defined_to_be(pieces, slots):
     mask = SlotMask(INDEX, frozenset(slots))
@@ -55,6 +56,7 @@ def test_the_mask_is_what_it_is_defined_to_be(pieces, slots):
     assert ids is None or ids.tolist() == sorted(set(ids.tolist()))
 
 
+@settings(deadline=None)
 @given(st.sets(st.integers(0, 130), min_size=1, max_size=6), st.data())
 def test_a_masked_writer_places_each_number_once_and_then_is_free(slots, data):
     mask = SlotMask(INDEX, frozenset(slots))

@@ -33,19 +33,21 @@ class Keepers:
         self._room = room
         self._uses = 0
 
-    def find(self, prefix: tuple[int, ...], demand: int) -> Keeper | None:
-        """The keeper for a beginning that `demand` requests wait for, or None: decode it with the prompt.
+    def find(self, prefix: tuple[int, ...], waiting: Sequence[tuple[int, ...]]) -> Keeper | None:
+        """The keeper for a beginning, or None: decode it with the prompt. `waiting` are all beginnings in demand.
 
-        A free keeper is given to whoever comes; a taken one changes hands only when several gain by it.
-        A keeper that was given away comes back with `decoded` 0: its sequence must be cleared.
+        A free keeper is given to whoever comes. A taken one changes hands when several wait for the new beginning
+        and fewer for the old one; it comes back with `decoded` 0, and its sequence must be cleared.
         """
         if not prefix:
             return None
         keeper = next((k for k in self._keepers if k.tokens == prefix), None)
         if keeper is None:
-            keeper = min(self._keepers, key=lambda k: k.used)
+            keeper = min(self._keepers, key=lambda k: (waiting.count(k.tokens) if k.tokens else -1, k.used))
+            demand = waiting.count(prefix)
+            gain = not keeper.tokens or (demand > 1 and demand > waiting.count(keeper.tokens))
             others = sum(len(k.tokens) for k in self._keepers if k is not keeper)
-            if (keeper.tokens and demand < 2) or others + len(prefix) > self._room:
+            if not gain or others + len(prefix) > self._room:
                 return None
             keeper.tokens, keeper.decoded = prefix, 0
         self._uses += 1

@@ -19,11 +19,7 @@ class Job:
         self.number = number
         self.request = request
         self.prompt = prompt
-
-    @property
-    def prefix(self) -> tuple[int, ...]:
-        """The tokens that it shares with others."""
-        return self.prompt.tokens[: self.prompt.shared]
+        self.prefix = prompt.tokens[: prompt.shared]  # what it shares with others
 
 
 class Lane:

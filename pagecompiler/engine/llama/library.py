@@ -24,7 +24,7 @@ from pagecompiler.engine.llama.target import Batch, Logits, LostStateError
 
 SUPPORTED_VERSION = "0.3.36"
 KEPT_LOG_LINES = 200
-LOG_DEBUG, LOG_INFO, LOG_WARN = 1, 2, 3
+LOG_DEBUG, LOG_WARN, LOG_CONTINUED = 1, 3, 5
 
 _NO_SLOT, _ABORTED, _BAD_BATCH = 1, 2, -1
 _LONGEST_VALUE_BYTES = 1 << 20
@@ -34,7 +34,7 @@ class NativeLog:
     """What llama.cpp printed last in this process; `level` is the lowest level that is kept."""
 
     def __init__(self) -> None:
-        self.level = LOG_INFO
+        self.level = LOG_WARN
         self.lines: deque[str] = deque(maxlen=KEPT_LOG_LINES)
         self._kept = False
 
@@ -43,8 +43,8 @@ class NativeLog:
         return "".join(self.lines)
 
     def add(self, level: int, line: bytes) -> None:
-        """Take a line; level 5 continues the line before."""
-        if level != 5:
+        """Take a line."""
+        if level != LOG_CONTINUED:
             self._kept = level >= self.level
         if self._kept:
             self.lines.append(line.decode("utf-8", "replace"))

@@ -79,8 +79,7 @@ class Scheduler:
                 self._waiting.remove(job)
         events: list[GenerationEvent] = []
         for job in waiting:
-            ended = Completion("", (), FinishReason.CANCELLED, 0.0, prompt_tokens=len(job.prompt.tokens))
-            events.append(GenerationEvent(job.number, "finished", completion=ended))
+            _refuse(job, FinishReason.CANCELLED, events)
         for lane in [lane for lane in self._lanes if lane.job.number in numbers]:
             self._finish(lane, FinishReason.CANCELLED, events)
         return events
@@ -91,7 +90,12 @@ class Scheduler:
             if not self._free or not self._waiting:
                 return False
             job = self._waiting.popleft()
-        lane = Lane(job, self._free.pop(0), self._mask(job))
+        try:
+            lane = Lane(job, self._free[0], self._mask(job))
+        except Exception as error:  # the monitor's factory is the caller's code
+            _refuse(job, FinishReason.FAILED, events, error)
+            return True
+        self._free.remove(lane.sequence)
         self._lanes.append(lane)
         self.stats.prompt_tokens += len(job.prompt.tokens)
         events.append(GenerationEvent(job.number, "admitted"))
@@ -109,7 +113,7 @@ class Scheduler:
         batch = Batch()
         keeper: Keeper | None = None
         if lane.passes == 0:
-            keeper = self._keepers.find(lane.job.prefix, self._demand(lane.job.prefix))
+            keeper = self._keepers.find(lane.job.prefix, self._prefixes())
         try:
             if keeper is not None and not keeper.ready:
                 self._fill_keeper(keeper, batch)
@@ -143,11 +147,11 @@ class Scheduler:
         self._evaluate(batch)
         keeper.decoded += len(chunk)
 
-    def _demand(self, prefix: tuple[int, ...]) -> int:
-        """How many jobs would copy this beginning now."""
+    def _prefixes(self) -> list[tuple[int, ...]]:
+        """The beginnings of all jobs that have nothing in the model's memory yet."""
         with self._lock:
             jobs = [*self._waiting, *(lane.job for lane in self._lanes if lane.passes == 0)]
-        return sum(job.prefix == prefix for job in jobs)
+        return [job.prefix for job in jobs]
 
     def _decode(self, events: list[GenerationEvent]) -> None:
         """One token for each lane, all in one batch with as many rows a lane."""
@@ -210,3 +214,9 @@ class Scheduler:
         ended = lane.completion(reason, error)
         number = lane.job.number
         events.append(GenerationEvent(number, "finished", tokens=len(lane.emitted), completion=ended))
+
+
+def _refuse(job: Job, reason: FinishReason, events: list[GenerationEvent], error: Exception | None = None) -> None:
+    """End a job that never had a lane."""
+    ended = Completion("", (), reason, 0.0, prompt_tokens=len(job.prompt.tokens), error=error)
+    events.append(GenerationEvent(job.number, "finished", completion=ended))

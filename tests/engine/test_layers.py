@@ -1,0 +1,36 @@
+"""The layers stay apart: who may import what."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pagecompiler
+
+PACKAGE = Path(pagecompiler.__file__).parent
+
+
+def imports(path: Path) -> set[str]:
+    """The modules that a file imports."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.update({node.module, *(f"{node.module}.{alias.name}" for alias in node.names)})
+    return found
+
+
+def test_one_file_touches_llama_cpp():
+    users = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in PACKAGE.rglob("*.py")
+        if any(name.split(".")[0] == "llama_cpp" for name in imports(path))
+    }
+    assert users == {"engine/llama/library.py"}
+
+
+def test_the_in_process_engine_knows_engines_only():
+    for path in (PACKAGE / "engine" / "llama").rglob("*.py"):
+        own = {name for name in imports(path) if name.startswith("pagecompiler")}
+        assert all(name.startswith("pagecompiler.engine") for name in own), path
