@@ -15,7 +15,7 @@ help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
 
 page: $(INSTALLED) ## Install pagec here and compile a first page (SPEC=specs/kettle.yaml)
-	@$(BIN)/pagec compile $(SPEC)
+	@$(BIN)/pagec compile $(SPEC) >/dev/null
 	@echo "The page: $(CURDIR)/output/$(basename $(notdir $(SPEC))).html"
 
 install: $(INSTALLED) ## Only install pagec into .venv
@@ -40,7 +40,7 @@ images: ## Draw the portraits of the sample specs again
 clean: ## Remove what was built, but not .venv
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .pagec specs/.pagec
 	find output -mindepth 1 ! -name .gitkeep -delete
-	find pagecompiler tests scripts training benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	find . \( -name .venv -o -name node_modules -o -name .git \) -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean ## Remove .venv and node_modules as well
 	rm -rf .venv node_modules

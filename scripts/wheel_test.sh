@@ -27,9 +27,8 @@ with open("pyproject.toml", "rb") as file:
     print(next(d for d in tomllib.load(file)["project"]["dependencies"] if d.startswith("llama-cpp-python")))
 PYTHON
 )
-if ! compgen -G "$wheels/llama_cpp_python-*.whl" >/dev/null; then
-  "$python" -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir "$wheels" "$llama"
-fi
+mkdir -p "$wheels"
+"$python" -m pip wheel --quiet --disable-pip-version-check --no-deps --find-links "$wheels" --wheel-dir "$wheels" "$llama"
 
 "$python" -m venv "$scratch/venv"
 "$scratch/venv/bin/python" -m pip install --quiet --disable-pip-version-check --find-links "$wheels" "$dist"/*.whl
