@@ -1,0 +1,48 @@
+"""Make the vocabulary and the encoded training samples: `python -m training.prepare`."""
+
+from __future__ import annotations
+
+import argparse
+from concurrent.futures import ProcessPoolExecutor
+from itertools import islice
+from pathlib import Path
+
+from training.corpus import encode_shard, generate
+from training.tokenizer import load_tokenizer, tokenizer_text, train_tokenizer
+
+WORK = Path(__file__).parent / "work"
+LONGEST = 2560
+_TOKENIZER_SEED = 1
+_FIRST_SHARD_SEED = 1000
+
+
+def _make_shard(number: int, count: int) -> str:
+    shard = encode_shard(
+        load_tokenizer(WORK / "tokenizer.json"), generate(_FIRST_SHARD_SEED + number), count, LONGEST
+    )
+    shard.save(WORK / f"shard-{number:03}.npz")
+    return f"shard {number}: {len(shard.answers)} samples, {len(shard.ids) / 1e6:.2f} M tokens"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--shards", type=int, default=16)
+    parser.add_argument("--samples", type=int, default=10_000, help="in each shard")
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--keep-tokenizer", action="store_true", help="use the vocabulary that is there")
+    arguments = parser.parse_args()
+    WORK.mkdir(exist_ok=True)
+    path = WORK / "tokenizer.json"
+    if not (arguments.keep_tokenizer and path.exists()):
+        samples = islice(generate(_TOKENIZER_SEED), 8_000)
+        tokenizer = train_tokenizer(tokenizer_text(sample.messages, sample.answer) for sample in samples)
+        tokenizer.save(str(path))
+        print(f"vocabulary: {tokenizer.get_vocab_size()} tokens", flush=True)
+    with ProcessPoolExecutor(arguments.processes) as pool:
+        numbers = range(arguments.shards)
+        for line in pool.map(_make_shard, numbers, [arguments.samples] * len(numbers)):
+            print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()
