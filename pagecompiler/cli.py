@@ -18,7 +18,6 @@ from pagecompiler.codes import Severity
 if TYPE_CHECKING:
     from pagecompiler.build import CompileOptions, EngineSource, PageResult
     from pagecompiler.diagnostics import Diagnostic
-    from pagecompiler.engine.base import Engine
     from pagecompiler.models import ModelChoice
     from pagecompiler.progress import PlainProgress
     from pagecompiler.spec import LoadedSpec
@@ -155,6 +154,8 @@ def compile_command(specs: tuple[str, ...], output: str | None, as_json: bool, *
     pagec compile specs/kettle.yaml -o public/index.html
     pagec compile a.yaml b.yaml --json
     """
+    from pagecompiler.api import engine_maker
+    from pagecompiler.build import EngineSource
     from pagecompiler.outputs import OutputError, plan_outputs
 
     screen = _screen(options)
@@ -165,7 +166,7 @@ def compile_command(specs: tuple[str, ...], output: str | None, as_json: bool, *
         _fail(str(error), error.exit_code)
     model = _model(options["model"])
     screen.say(f"model: {model.name} ({model.source})")
-    source = _engine_source(model, options["lanes"])
+    source = EngineSource(model, engine_maker(model, options["lanes"]))
     results: list[PageResult] = []
     try:
         for spec, target in zip(specs, outputs, strict=True):
@@ -385,21 +386,6 @@ def _model(option: str | None) -> ModelChoice:
         _fail(str(error), error.exit_code)
     except EngineError as error:
         _fail(f"{error.message}. {error.hint}".strip(), 2)
-
-
-def _engine_source(model: ModelChoice, lanes: int) -> EngineSource:
-    from pagecompiler.build import EngineSource
-
-    def make() -> Engine:
-        if model.path is None:
-            from pagecompiler.engine.reference import ReferenceEngine
-
-            return ReferenceEngine()
-        from pagecompiler.engine.llama.engine import LlamaEngine
-
-        return LlamaEngine(model.path, lanes=lanes)
-
-    return EngineSource(model, make)
 
 
 def _compile_options(options: dict[str, Any], output: Path | None) -> CompileOptions:

@@ -1,0 +1,54 @@
+"""Compiling from Python: one call for one page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from pagecompiler.build import CompileOptions, EngineSource, PageResult, compile_spec
+from pagecompiler.engine.base import Engine
+from pagecompiler.models import ModelChoice, choose_model
+from pagecompiler.spec import LoadedSpec, load_spec
+
+
+def compile_page(
+    spec: LoadedSpec | Path | str,
+    *,
+    output: Path | None = None,
+    model: str | None = None,
+    engine: Engine | None = None,
+    options: CompileOptions | None = None,
+) -> PageResult:
+    """Compile one page; `result.html` is the page, and `output` where it is written as well.
+
+    `model` is a GGUF file or a name, by default what the command would take. An `engine` that is given runs that
+    model and stays open. A page that is not valid is not written: then `result.ok` is false and
+    `result.diagnostics` says why. Raises CompileError for a spec that cannot be loaded and ModelNotFoundError.
+
+    >>> compile_page("specs/kettle.yaml", model="reference").ok
+    True
+    """
+    loaded = spec if isinstance(spec, LoadedSpec) else load_spec(spec)
+    settings = options or CompileOptions(output=output)
+    choice = choose_model(model)
+    source = EngineSource(choice, engine_maker(choice, settings.lanes) if engine is None else lambda: engine)
+    try:
+        return compile_spec(loaded, source, settings)
+    finally:
+        if engine is None:
+            source.close()
+
+
+def engine_maker(model: ModelChoice, lanes: int) -> Callable[[], Engine]:
+    """A function that makes the engine of a model; only calling it loads anything."""
+
+    def make() -> Engine:
+        if model.path is None:
+            from pagecompiler.engine.reference import ReferenceEngine
+
+            return ReferenceEngine()
+        from pagecompiler.engine.llama.engine import LlamaEngine
+
+        return LlamaEngine(model.path, lanes=lanes)
+
+    return make
