@@ -64,7 +64,7 @@ def test_five_lanes_write_what_the_model_says(engine, evaluation):
 
 def test_one_lane_writes_what_the_model_says(model_path, evaluation):
     requests = [ask(content) for content in KINDS]
-    with make_engine(model_path, lanes=1) as engine:
+    with make_engine(model_path, lanes=1, threads=2) as engine:
         evaluation.check_approved(requests, run(engine, requests))
 
 

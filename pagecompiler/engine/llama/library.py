@@ -13,14 +13,20 @@ from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 
-import llama_cpp
 import numpy as np
-from llama_cpp import llama_cpp as native
 
 from pagecompiler.engine.base import DecodeError, ModelLoadError
 from pagecompiler.engine.gguf_header import read_metadata
 from pagecompiler.engine.llama.rules import SequenceRules
 from pagecompiler.engine.llama.target import Batch, Logits, LostStateError
+
+# Both are read when the library is loaded. Threads that spin at barriers make a pass a hundred times slower as soon
+# as another program wants a core; after a failed assertion llama.cpp would start a debugger on this process.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+os.environ.setdefault("GGML_NO_BACKTRACE", "1")
+
+import llama_cpp
+from llama_cpp import llama_cpp as native
 
 SUPPORTED_VERSION = "0.3.36"
 KEPT_LOG_LINES = 200
@@ -94,8 +100,6 @@ def _start() -> None:
             f"llama-cpp-python {llama_cpp.__version__} is installed, this engine needs {SUPPORTED_VERSION}",
             hint=f"pip install llama-cpp-python=={SUPPORTED_VERSION}",
         )
-    # After a failed assertion llama.cpp would start a debugger on this process and print its memory.
-    os.environ.setdefault("GGML_NO_BACKTRACE", "1")
     native.llama_log_set(_log_callback, ctypes.c_void_p(0))
     native.llama_backend_init()
 
