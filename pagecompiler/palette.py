@@ -94,19 +94,13 @@ def palettes(theme: Theme) -> Palettes:
         problems.append(ThemeProblem("text", "E0501", message))
     if theme.accent and main["accent"] != accent:
         ratio = min(contrast(accent, main["background"]), contrast(accent, main["surface"]))
-        message = (
-            f"accent {accent} has a contrast of {_ratio(ratio)} to the background; links and buttons use "
-        )
+        message = f"accent {accent} has a contrast of {_ratio(ratio)} to the background; links and buttons use "
         problems.append(ThemeProblem("accent", "N0502", message + main["accent"]))
     dark = None
     if theme.mode == "auto":
         # A background that is dark already is the dark one, too.
         own = background is not None and not is_light(background)
-        dark = (
-            main
-            if own
-            else make_palette(_lighter(accent), _dark_ground(background or accent), None, dark=True)
-        )
+        dark = main if own else make_palette(_lighter(accent), _dark_ground(background or accent), None, dark=True)
     paper = make_palette(accent, "#ffffff", "#000000", dark=False)
     return Palettes(main, dark, paper, tuple(problems))
 
@@ -120,9 +114,7 @@ def make_palette(accent: str, background: str | None, text: str | None, *, dark:
     if background is None:
         dark_ground = is_light(text) if text else dark
         background = (
-            _dark_ground(accent)
-            if dark_ground
-            else from_oklch(Oklch(0.993, min(tone.chroma, 0.003), tone.hue))
+            _dark_ground(accent) if dark_ground else from_oklch(Oklch(0.993, min(tone.chroma, 0.003), tone.hue))
         )
     light = is_light(background)
     if text is None:
@@ -149,16 +141,14 @@ def make_palette(accent: str, background: str | None, text: str | None, *, dark:
     result["link"] = move_until(result["accent"], dict.fromkeys(grounds, READABLE))
     result["muted"] = _faded(text, background, [*grounds, result["code-background"]], 0.36, READABLE)
     result["outline"] = _faded(text, background, grounds, 0.5, VISIBLE)
-    result["border"] = mix(background, text, 0.14 if light else 0.2)
+    result["border"] = mix(background, text, 0.14 if light else 0.24)
     result["on-accent"] = _on(result["accent"], background)
     result["band"] = _band(accent, background, light=light)
     result["on-band"] = _on(result["band"], "#ffffff")
     result["shadow"] = from_oklch(Oklch(0.3, min(tone.chroma, 0.05), tone.hue)) if light else "#000000"
     for name, hue in _TOKENS.items():
         token = Oklch(0.47 if light else 0.8, 0.13, tone.hue if hue is None else hue)
-        colour = from_oklch(
-            token if hue is not None or tone.chroma > 0.03 else replace(token, chroma=tone.chroma)
-        )
+        colour = from_oklch(token if hue is not None or tone.chroma > 0.03 else replace(token, chroma=tone.chroma))
         result[name] = move_until(colour, {result["code-background"]: READABLE})
     return result
 
@@ -193,7 +183,7 @@ def _lighter(accent: str) -> str:
 def _raised(background: str) -> str:
     """The ground of cards: a little lighter than the page, white on white."""
     tone = to_oklch(background)
-    step = 0.02 if is_light(background) else 0.038
+    step = 0.02 if is_light(background) else 0.06
     return from_oklch(replace(tone, lightness=min(1.0, tone.lightness + step), chroma=tone.chroma * 0.8))
 
 

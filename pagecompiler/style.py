@@ -131,9 +131,9 @@ ELEMENTS = names(
 
 _COLOURS = frozenset({"background", "background-color", "border-color", "color"})
 # These have grounds of their own: no other colour was computed for them, or a filled shape would be lost.
-_OWN_COLOURS = names("cta actions button quiet bar a code pre")
+_OWN_COLOURS = names(".cta .actions .button .quiet .bar a code pre")
 # Their inline padding is the gutter of the page.
-_FULL_WIDTH = KINDS | {"nav", "footer"}
+_FULL_WIDTH = frozenset(f".{kind}" for kind in KINDS | {"nav", "footer"})
 _GUTTERED = frozenset({"padding", "padding-inline", "max-inline-size"})
 
 
@@ -229,12 +229,13 @@ class _Checker:
                 return
             selectors.append(selector)
         values: dict[str, str] = {}
-        self._read(rule, DECLARATIONS, values, frozenset(word for s in selectors for word in _names(s)))
+        reserved: frozenset[str] = frozenset().union(*(_reserved(selector) for selector in selectors))
+        self._read(rule, DECLARATIONS, values, reserved)
         if values:
             self._rules.append((", ".join(dict.fromkeys(selectors)), values))
 
-    def _read(self, rule: Any, table: Mapping[str, Grammar], values: dict[str, str], names: frozenset[str]) -> None:
-        """Put the good declarations of a rule into `values`; `names` are the classes and elements it is about."""
+    def _read(self, rule: Any, table: Mapping[str, Grammar], values: dict[str, str], reserved: frozenset[str]) -> None:
+        """Put the good declarations of a rule into `values`; `reserved` names are not for it."""
         import tinycss2
 
         for item in tinycss2.parse_blocks_contents(rule.content, skip_comments=True, skip_whitespace=True):
@@ -248,9 +249,8 @@ class _Checker:
                 self.problem("E0513", f"`{name}` is set twice", item)
             elif item.important:
                 self.problem("E0514", "`!important` has no place in a style", item)
-            elif (name in _COLOURS and names & _OWN_COLOURS) or (name in _GUTTERED and names & _FULL_WIDTH):
-                where = ", ".join(sorted(names & (_OWN_COLOURS | _FULL_WIDTH)))
-                self.problem("E0513", f"`{name}` belongs to the base stylesheet on {where}", item)
+            elif name in reserved:
+                self.problem("E0513", f"`{name}` belongs to the base stylesheet here", item)
             else:
                 value = _value(item.value, table[name])
                 if value is None:
@@ -347,9 +347,12 @@ def _selector(tokens: Sequence[Any]) -> str | None:
     return (" > " if child else " ").join(parts)
 
 
-def _names(selector: str) -> list[str]:
-    """The classes of a selector, and its element."""
-    return selector.replace(">", " ").replace(".", " ").split()
+def _reserved(selector: str) -> frozenset[str]:
+    """The properties that a rule with this selector leaves to the base stylesheet."""
+    parts = selector.replace(".", " .").replace(">", " ").split()
+    subject = selector.split()[-1].replace(".", " .").split()
+    colours = _COLOURS if _OWN_COLOURS & set(parts) else frozenset()
+    return colours | (_GUTTERED if _FULL_WIDTH & set(subject) else frozenset())
 
 
 def _value(tokens: Sequence[Any], grammar: Grammar) -> str | None:
