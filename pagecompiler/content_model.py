@@ -74,11 +74,11 @@ FRAGMENT_ELEMENTS = ELEMENTS - DOCUMENT - LANDMARKS
 
 _GLOBAL = frozenset({"class", "id", "lang", "dir", "tabindex", "role", "aria-hidden", "aria-describedby"})
 _NAMING = frozenset({"aria-label", "aria-labelledby"})
-_NAMED = frozenset(
-    {"a", "blockquote", "details", "dl", "figure", "footer", "header", "img", "main", "nav"}
-) | {*("ol", "section", "table", "td", "th", "ul")}
+_NAMED = frozenset({"a", "blockquote", "details", "dl", "figure", "footer", "header", "img", "main", "nav"}) | {
+    *("ol", "section", "table", "td", "th", "ul")
+}
 _ATTRIBUTES: dict[str, frozenset[str]] = {
-    "a": frozenset({"href", "rel", "aria-current"}),
+    "a": frozenset({"href", "rel", "title", "aria-current"}),
     "img": frozenset({"src", "alt", "width", "height", "loading", "decoding"}),
     "th": frozenset({"scope"}),
     "details": frozenset({"open"}),
@@ -142,14 +142,17 @@ def check_nesting(tree: Tree) -> None:
             continue
         _check_place(tree, element)
         _check_ancestors(tree, element)
-        if element.name in _NO_TEXT and any(_is_words(child) for child in element.childNodes):
-            tree.report("E0607", f"text may not stand directly in `<{element.name}>`", element)
+        _check_text(tree, element)
         if rule := _RULES.get(element.name):
             rule(tree, element)
 
 
-def _is_words(node: Element | Text) -> bool:
-    return type(node) is Text and not node.value.isspace()
+def _check_text(tree: Tree, element: Element) -> None:
+    strict = element.name in _NO_TEXT or is_group(element)
+    if element.name == "figure":
+        strict = any(child.name == "figcaption" for child in element.children)
+    if strict and any(type(child) is Text and not child.is_blank() for child in element.childNodes):
+        tree.report("E0607", f"text may not stand directly in `<{element.name}>`", element)
 
 
 def _check_place(tree: Tree, element: Element) -> None:
@@ -157,19 +160,19 @@ def _check_place(tree: Tree, element: Element) -> None:
     if parent is None or parent.name == "#document":
         return
     if name in _PARENTS:
-        fits = parent.name in _PARENTS[name] and (parent.name != "div" or _is_group(parent))
+        fits = parent.name in _PARENTS[name] and (parent.name != "div" or is_group(parent))
         if not fits:
             places = " or ".join(f"`<{place}>`" for place in sorted(_PARENTS[name]))
             tree.report("E0607", f"`<{name}>` may stand only in {places}, not in `<{parent.name}>`", element)
         return
     while parent.name in _TRANSPARENT and parent.parent is not None:
         parent = parent.parent
-    children = _PAIR if _is_group(parent) else _CHILDREN.get(parent.name, _FLOW)
+    children = _PAIR if is_group(parent) else _CHILDREN.get(parent.name, _FLOW)
     if name not in children:
         tree.report("E0607", f"`<{name}>` may not stand in `<{parent.name}>`", element)
 
 
-def _is_group(element: Element) -> bool:
+def is_group(element: Element) -> bool:
     """Whether it is a `div` that groups a term with its descriptions."""
     return element.name == "div" and element.parent is not None and element.parent.name == "dl"
 
@@ -183,10 +186,11 @@ def _check_ancestors(tree: Tree, element: Element) -> None:
 
 
 def _check_details(tree: Tree, details: Element) -> None:
-    children = [child.name for child in details.children]
-    if children[:1] != ["summary"]:
+    nodes = [child for child in details.childNodes if type(child) is not Text or not child.is_blank()]
+    names = [child.name for child in nodes if isinstance(child, Element)]
+    if not nodes or not isinstance(nodes[0], Element) or nodes[0].name != "summary":
         tree.report("E0608", "`<details>` must begin with a `<summary>`", details)
-    elif children.count("summary") > 1:
+    elif names.count("summary") > 1:
         tree.report("E0608", "`<details>` has more than one `<summary>`", details)
 
 
@@ -218,9 +222,7 @@ def _check_table(tree: Tree, table: Element) -> None:
     names = ["tbody" if child.name == "tr" else child.name for child in table.children]
     parts = [_ORDER.index(name) for name in names if name in _ORDER]
     if parts != sorted(parts) or any(names.count(name) > 1 for name in ("caption", "thead", "tfoot")):
-        tree.report(
-            "E0607", "a `<table>` has at most one caption, head and foot: caption, head, bodies, foot", table
-        )
+        tree.report("E0607", "a `<table>` has at most one caption, head and foot: caption, head, bodies, foot", table)
     rows = [row for row in table.walk() if row.name == "tr"]
     widths = [sum(cell.name in ("td", "th") for cell in row.children) for row in rows]
     for row, width in zip(rows, widths, strict=True):

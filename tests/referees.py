@@ -24,7 +24,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from playwright.sync_api import Browser as Chromium
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import BrowserContext, Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[1]
 VNU_JAR = ROOT / "node_modules/vnu-jar/build/dist/vnu.jar"
@@ -134,9 +134,7 @@ def vnu(paths: Iterable[Path]) -> dict[Path, list[Message]]:
     try:
         messages = json.loads(done.stderr)["messages"]
     except ValueError:
-        raise RuntimeError(
-            f"vnu failed ({done.returncode}): {done.stdout[-1000:]}{done.stderr[-1000:]}"
-        ) from None
+        raise RuntimeError(f"vnu failed ({done.returncode}): {done.stdout[-1000:]}{done.stderr[-1000:]}") from None
     for message in messages:
         if "url" not in message:
             raise RuntimeError(f"vnu: {message.get('message')}")
@@ -168,6 +166,7 @@ class Browser:
         self._executable = shutil.which("chromium") or shutil.which("chromium-browser") or _absent("chromium")
 
     def __enter__(self) -> Browser:
+        self._contexts: dict[Scheme, BrowserContext] = {}
         self._playwright = sync_playwright().start()
         try:
             self._chromium: Chromium = self._playwright.chromium.launch(
@@ -203,14 +202,9 @@ class Browser:
         external: list[str] = []
         address = url or path.resolve().as_uri()
         own = _origin(url) if url else path.resolve().parent.as_uri() + "/"
-        context = self._chromium.new_context(
-            viewport={"width": width_px, "height": height_px},
-            color_scheme=scheme,
-            reduced_motion="reduce",
-        )
+        page = self._context(scheme).new_page()
         try:
-            context.set_default_timeout(20_000)
-            page = context.new_page()
+            page.set_viewport_size({"width": width_px, "height": height_px})
             page.on("console", lambda message: console.append(f"{message.type}: {message.text}"))
             page.on("pageerror", lambda error: console.append(f"exception: {error}"))
 
@@ -226,7 +220,14 @@ class Browser:
             page.goto(address, wait_until="load")
             yield page, console, external
         finally:
-            context.close()
+            page.close()
+
+    def _context(self, scheme: Scheme) -> BrowserContext:
+        """One context a colour scheme: making one takes longer than opening a page in it."""
+        if scheme not in self._contexts:
+            self._contexts[scheme] = self._chromium.new_context(color_scheme=scheme, reduced_motion="reduce")
+            self._contexts[scheme].set_default_timeout(20_000)
+        return self._contexts[scheme]
 
     def check(self, path: Path, *, width_px: int = 1280, scheme: Scheme = "light") -> Visit:
         """Opens one page, runs every rule of axe on it and measures what only a browser can."""
@@ -237,9 +238,7 @@ class Browser:
             page.evaluate(_axe_source() + "; undefined")
             found = page.evaluate("axe.run(document, {resultTypes: ['violations']}).then(r => r.violations)")
             page.set_viewport_size({"width": 360, "height": 800})
-            overflow = page.evaluate(
-                "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-            )
+            overflow = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         violations = tuple(
             Violation(
                 rule["id"],

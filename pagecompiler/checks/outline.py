@@ -3,27 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from pagecompiler.checks.tree import Element, Text, Tree
-from pagecompiler.content_model import HEADINGS
+from pagecompiler.content_model import HEADINGS, is_group
 
-# Role that an element has anyway; saying it again is an error for the Nu Html Checker.
-_IMPLIED_ROLES = {
-    **{
-        "a": "link",
-        "article": "article",
-        "aside": "complementary",
-        "blockquote": "blockquote",
-        "code": "code",
-    },
-    **{"dd": "definition", "details": "group", "dt": "term", "em": "emphasis", "figure": "figure"},
-    **{"footer": "contentinfo", "header": "banner", "hr": "separator", "img": "img", "li": "listitem"},
-    **{"main": "main", "nav": "navigation", "ol": "list", "p": "paragraph", "section": "region"},
-    **{"strong": "strong", "table": "table", "tbody": "rowgroup", "td": "cell", "th": "columnheader"},
-    **{"tr": "row", "ul": "list"},
-    **dict.fromkeys(HEADINGS, "heading"),
-}
-_ROLES = frozenset({"group", "img", "list", "note", "none", "presentation", "region"})
+# Elements bring their roles along; only a generic box may be given one, and these are all a page needs.
+_ROLES = frozenset({"group", "region"})
 _TOP_LEVEL = frozenset({"header", "nav", "main", "footer"})
 
 
@@ -31,6 +17,7 @@ def check_outline(tree: Tree) -> None:
     """Headings, landmarks, regions, the skip link, roles, focus order and table headers."""
     _check_headings(tree)
     _check_landmarks(tree)
+    _check_sections(tree)
     _check_names(tree)
     _check_skip_link(tree)
     for element in tree.elements:
@@ -47,6 +34,9 @@ def _check_headings(tree: Tree) -> None:
     if len(firsts) != 1:
         at = firsts[1] if firsts else None
         tree.report("E0630", f"the page has {len(firsts)} `<h1>` instead of one", at)
+    for first in firsts[:1]:
+        if sum(around.name == "section" for around in first.ancestors()) > 1:
+            tree.report("E0630", "the `<h1>` stands in a section of a section", first)
     level = 0
     for heading in headings:
         now = int(heading.name[1])
@@ -70,7 +60,7 @@ def _check_landmarks(tree: Tree) -> None:
         return
     skip = _skip_link(body)
     for child in body.childNodes:
-        if type(child) is Text and not child.value.isspace():
+        if type(child) is Text and not child.is_blank():
             tree.report("E0633", "words stand outside the landmarks header, nav, main and footer", body)
         elif isinstance(child, Element) and child.name not in _TOP_LEVEL and child is not skip:
             tree.report("E0633", f"`<{child.name}>` stands outside the landmarks", child)
@@ -96,7 +86,7 @@ def _check_skip_link(tree: Tree) -> None:
 
 
 def _check_names(tree: Tree) -> None:
-    """Navigations need names, sections their heading's; what has a name must not share it."""
+    """Navigations need names; what has a name must not share it with another of its kind."""
     by_id = {element.get("id"): element for element in tree.elements if "id" in element.attributes}
     seen: set[tuple[str, str]] = set()
     for element in tree.elements:
@@ -105,30 +95,38 @@ def _check_names(tree: Tree) -> None:
         labels = [by_id[word].name_text() for word in element.get("aria-labelledby").split() if word in by_id]
         name = " ".join(labels) or element.get("aria-label").strip()
         key = ("nav" if element.name == "nav" else "region", name.casefold())
-        if element.name == "section":
-            _check_section(tree, element, seen)
         if not name:
-            if element.name == "nav":
-                tree.report("E0634", "this `<nav>` has no `aria-label`", element)
+            if element.name != "section":
+                tree.report("E0634", f"this `<{element.name}>` has no `aria-label`", element)
         elif key in seen:
             tree.report("E0634", f"two landmarks have the name `{name}`", element)
         seen.add(key)
 
 
-def _check_section(tree: Tree, section: Element, seen: set[tuple[str, str]]) -> None:
-    heading = next((element for element in section.walk() if element.name in HEADINGS), None)
-    if heading is None:
-        tree.report("E0635", "this `<section>` has no heading", section)
-    elif "aria-labelledby" not in section.attributes and ("region", heading.name_text().casefold()) not in seen:
-        # Where a heading repeats, a second region of the same name would only confuse.
-        tree.report("E0635", "this `<section>` is not named by its heading (`aria-labelledby`)", section)
+def _check_sections(tree: Tree) -> None:
+    """A section is named by its heading, except where sections share one: equal names would only confuse."""
+    sections = tree.named("section")
+    headings = {id(section): _own_heading(section) for section in sections}
+    names = Counter(heading.name_text().casefold() for heading in headings.values() if heading is not None)
+    for section in sections:
+        heading = headings[id(section)]
+        if heading is None:
+            tree.report("E0635", "this `<section>` has no heading", section)
+        elif "aria-labelledby" not in section.attributes and names[heading.name_text().casefold()] == 1:
+            tree.report("E0635", "this `<section>` is not named by its heading (`aria-labelledby`)", section)
+
+
+def _own_heading(section: Element) -> Element | None:
+    """The first heading that is not one of a section inside."""
+    inner = {id(part) for nested in section.walk() if nested.name == "section" for part in nested.walk()}
+    return next((part for part in section.walk() if part.name in HEADINGS and id(part) not in inner), None)
 
 
 def _check_role_and_focus(tree: Tree, element: Element) -> None:
     role = element.attributes.get("role")
     if role is not None:
-        if role.lower() == _IMPLIED_ROLES.get(element.name):
-            tree.report("E0637", f'`<{element.name}>` has the role "{role}" anyway', element)
+        if element.name != "div" or is_group(element):
+            tree.report("E0637", f"`<{element.name}>` has its own role and may not be given another", element)
         elif role not in _ROLES:
             tree.report("E0637", f'the role "{role}" is not one that pages use', element)
     tabindex = element.attributes.get("tabindex")

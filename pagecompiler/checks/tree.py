@@ -20,6 +20,8 @@ from pagecompiler.diagnostics import Diagnostic, Span, diagnostic
 
 HTML_NAMESPACE = "http://www.w3.org/1999/xhtml"
 MAX_DEPTH = 100
+WHITE_SPACE = " \t\n\f\r"
+"""What HTML calls white space; a no-break space is text."""
 
 
 class Text:
@@ -30,6 +32,10 @@ class Text:
     def __init__(self, value: str) -> None:
         self.parent: Element | None = None
         self.value = value
+
+    def is_blank(self) -> bool:
+        """Whether it is only white space between elements."""
+        return not self.value.strip(WHITE_SPACE)
 
 
 class Comment(Text):
@@ -171,7 +177,7 @@ class _TreeBuilder(base.TreeBuilder):
         return element
 
     def insertText(self, data: Any, parent: Any = None) -> None:  # noqa: N802
-        if self.insertFromTable and not data.isspace() and self.openElements[-1].name in tableInsertModeElements:
+        if self.insertFromTable and data.strip(WHITE_SPACE) and self.openElements[-1].name in tableInsertModeElements:
             # The standard calls this an error, the parser moves the text before the table without a word.
             self.parser.parseError("text-in-table")
         super().insertText(data, parent)
@@ -210,7 +216,7 @@ class Tree:
         """Where the start tag of an element stands; None for an implied one."""
         if element.end is None:
             return None
-        end = self._offset(element.end)
+        end = self.offset(element.end)
         start = end
         while (start := self.source.rfind("<", 0, start)) > 0:
             if self.source[start + 1 : start + 1 + len(element.name)].lower() == element.name:
@@ -219,11 +225,11 @@ class Tree:
 
     def source_before(self, element: Element) -> str:
         """The source up to the end of an element's start tag."""
-        return self.source[: self._offset(element.end)] if element.end else ""
+        return self.source[: self.offset(element.end)] if element.end else ""
 
     def span_at(self, position: tuple[int, int]) -> Span:
         """The span of the one character that the parser read last."""
-        end = self._offset(position)
+        end = self.offset(position)
         return self.span_of(max(end - 1, 0), max(end, 1))
 
     def span_of(self, start: int, end: int) -> Span:
@@ -232,7 +238,8 @@ class Tree:
         last = bisect_right(self._lines, end)
         return Span(first, start - self._lines[first - 1] + 1, last, end - self._lines[last - 1] + 1)
 
-    def _offset(self, position: tuple[int, int]) -> int:
+    def offset(self, position: tuple[int, int]) -> int:
+        """The offset in `source` of a line and column as the parser counts them."""
         line, column = position
         return min(self._lines[min(line, len(self._lines)) - 1] + column, len(self.source))
 
