@@ -42,6 +42,7 @@ class ScriptedEngine:
     of one label in turn, its last one any further attempt. A piece counts as a token. A Failure with a
     PromptTooLongError is raised by `submit`. `requests` lists what was asked.
 
+    >>> from pagecompiler.engine.types import Message
     >>> engine = ScriptedEngine({"hero": "<section><h1>{{1}}</h1></section>"})
     >>> number = engine.submit(Request((Message("user", "…"),), max_tokens=99, label="hero"))
     >>> [event.completion.text for event in engine.events() if event.completion]
