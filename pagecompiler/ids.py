@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from pagecompiler import schema
 from pagecompiler.hrefs import anchor_target
@@ -59,21 +59,25 @@ def allocate(sections: Sequence[tuple[str | None, str]]) -> list[str]:
         if explicit is not None:
             taken |= _both(explicit)
     result = []
+    # Where counting goes on: a thousand equal headings are not counted from 2 a thousand times.
+    last: dict[str, int] = {}
     for position, (explicit, heading) in enumerate(sections, 1):
         if explicit is not None:
             result.append(explicit)
             continue
         base = slug(heading) or f"section-{position}"
-        name, number = base, 1
+        number = last.get(base, 1)
+        name = base if number == 1 else f"{base}-{number}"
         while _both(name) & taken:
             number += 1
             name = f"{base}-{number}"
+        last[base] = number
         taken |= _both(name)
         result.append(name)
     return result
 
 
-def defined(href: str, identifiers: Sequence[str]) -> bool:
+def defined(href: str, identifiers: Collection[str]) -> bool:
     """Whether an anchor points to one of the page's ids, `#top`, `#main` or just `#`."""
     target = unicodedata.normalize("NFC", anchor_target(href))
     return not target or target in ALWAYS_DEFINED or target in identifiers

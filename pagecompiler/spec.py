@@ -114,9 +114,9 @@ def _ordered(findings: Iterable[Diagnostic]) -> list[Diagnostic]:
     rest = len(ordered) - MAX_FINDINGS
     if rest > 0:
         # An error must not be lost behind a hundred warnings.
-        first = sorted(ordered, key=lambda f: f.severity != "error")[:MAX_FINDINGS]
+        first = set(sorted(ordered, key=lambda f: f.severity != "error")[:MAX_FINDINGS])
         more = diagnostic("N0121", f"{rest} more findings", file=ordered[0].file)
-        return [f for f in ordered if f in set(first)] + [more]
+        return [f for f in ordered if f in first] + [more]
     return ordered
 
 

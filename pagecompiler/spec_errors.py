@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 SpecPath = tuple[str | int, ...]
 Found = tuple[str, str, Span, str]
 
+MAX_SUGGESTIONS = 200
 _NUMBERS = ("int_parsing", "int_type", "int_from_float", "greater_than", "less_than")
 
 
@@ -23,11 +24,14 @@ def translate(error: ValidationError, raw: RawSpec) -> Iterator[Found]:
     """Code, message, position and hint for each thing that the schema refuses."""
     details = [(_path(item["loc"]), item) for item in error.errors(include_url=False)]
     suggested = set()
-    for path, item in details:
+    # Beyond that only a number is shown, and looking for similar words is slow.
+    for path, item in details[:MAX_SUGGESTIONS]:
         if item["type"] == "extra_forbidden" and (name := _suggestion(path, raw)):
             suggested.add((*path[:-1], name))
-    for path, item in details:
-        if not raw.is_broken(path) and not (item["type"] == "missing" and path in suggested):
+    for number, (path, item) in enumerate(details):
+        if number >= MAX_SUGGESTIONS and item["type"] == "extra_forbidden":
+            yield "E0203", "unknown key", raw.key(path), ""
+        elif not raw.is_broken(path) and not (item["type"] == "missing" and path in suggested):
             found = _one(path, dict(item), raw)
             if found is not None:
                 yield found

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from pagecompiler import assets, ids, inline, languages, schema
 from pagecompiler.hrefs import anchor_target
 from pagecompiler.numbers import read_number
-from pagecompiler.spec_errors import Found, SpecPath, close_match, first_line
+from pagecompiler.spec_errors import MAX_SUGGESTIONS, Found, SpecPath, close_match, first_line
 
 if TYPE_CHECKING:
     from pagecompiler.spec import RawSpec
@@ -154,11 +154,14 @@ def _anchors(parts: list[Part], everything: list[Part], raw: RawSpec, *, complet
     if not complete and not (isinstance(sections, list) and len(sections) == len(headings)):
         return
     known = ids.allocate([(part.id, part.heading) for part in headings])
+    names = frozenset(known)
     folded = {name.casefold(): name for name in known}
+    misses = 0
     for place, href in _hrefs(everything):
-        if href.startswith("#") and not ids.defined(href, known):
+        if href.startswith("#") and not ids.defined(href, names):
             target = anchor_target(href)
-            close = folded.get(target.casefold()) or close_match(target, known)
+            misses += 1
+            close = folded.get(target.casefold()) or (close_match(target, known) if misses <= MAX_SUGGESTIONS else "")
             listed = ", ".join(known[:12]) or "none"
             hint = f"did you mean `#{close}`?" if close else f"ids of this page: {listed}"
             yield "E0303", f"no section has the id `{target}`", raw.part(place, href), hint
@@ -199,8 +202,12 @@ def _labels(raw: RawSpec) -> Iterator[Found]:
     if not given and not isinstance(lang, str):
         return
     known = tuple(languages.labels("en", {}))
+    misses = 0
     for name in given:
         if name not in known:
+            misses += 1
+            if misses > MAX_SUGGESTIONS:
+                return
             close = close_match(name, known)
             hint = f"did you mean `{close}`?" if close else f"known names: {', '.join(known)}"
             yield "E0217", f"there is no label `{name}`", raw.key(("labels", name)), hint
