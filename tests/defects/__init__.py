@@ -4,8 +4,6 @@
 people who edit templates, do to pages.
 """
 
-# ruff: noqa: E501 - one line a defect reads as a table
-
 from __future__ import annotations
 
 import base64
