@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from training.corpus import Shard
+from training.shards import Shard
 
 _GRAIN = 32  # rows are padded to a multiple of it: few shapes, so the kernels made for them are reused
 _USUAL = 320

@@ -20,8 +20,16 @@ from training.tokenizer import CHAT_TEMPLATE, CONTROL_TOKENS, END, END_OF_TEXT, 
 
 MODEL_PATH = Path(__file__).parents[1] / "pagecompiler" / "data" / "models" / "pagec-mini.gguf"
 NAME = "pagec-mini"
-TYPES = {"F32": gguf.GGMLQuantizationType.F32, "F16": gguf.GGMLQuantizationType.F16, "Q8_0": gguf.GGMLQuantizationType.Q8_0}
-FILE_TYPES = {"F32": gguf.LlamaFileType.ALL_F32, "F16": gguf.LlamaFileType.MOSTLY_F16, "Q8_0": gguf.LlamaFileType.MOSTLY_Q8_0}
+TYPES = {
+    "F32": gguf.GGMLQuantizationType.F32,
+    "F16": gguf.GGMLQuantizationType.F16,
+    "Q8_0": gguf.GGMLQuantizationType.Q8_0,
+}
+FILE_TYPES = {
+    "F32": gguf.LlamaFileType.ALL_F32,
+    "F16": gguf.LlamaFileType.MOSTLY_F16,
+    "Q8_0": gguf.LlamaFileType.MOSTLY_Q8_0,
+}
 
 
 def load_model(path: Path, *, average: bool = True) -> PageModel:

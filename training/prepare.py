@@ -7,7 +7,8 @@ from concurrent.futures import ProcessPoolExecutor
 from itertools import islice
 from pathlib import Path
 
-from training.corpus import encode_shard, generate
+from training.corpus import generate
+from training.shards import encode_shard
 from training.tokenizer import load_tokenizer, tokenizer_text, train_tokenizer
 
 WORK = Path(__file__).parent / "work"
@@ -17,9 +18,7 @@ _FIRST_SHARD_SEED = 1000
 
 
 def _make_shard(number: int, count: int) -> str:
-    shard = encode_shard(
-        load_tokenizer(WORK / "tokenizer.json"), generate(_FIRST_SHARD_SEED + number), count, LONGEST
-    )
+    shard = encode_shard(load_tokenizer(WORK / "tokenizer.json"), generate(_FIRST_SHARD_SEED + number), count, LONGEST)
     shard.save(WORK / f"shard-{number:03}.npz")
     return f"shard {number}: {len(shard.answers)} samples, {len(shard.ids) / 1e6:.2f} M tokens"
 

@@ -91,7 +91,9 @@ class StructureMaker:
 
     def _lengths(self) -> tuple[str, ...]:
         """The classes of the texts of one block: real blocks seldom mix all three."""
-        return self._random.choice((("short", "line"), ("line",), ("line", "line", "line", "long"), ("short", "line", "long")))
+        return self._random.choice(
+            (("short", "line"), ("line",), ("line", "line", "line", "long"), ("short", "line", "long"))
+        )
 
     _features = _entries
     _steps = _entries
@@ -145,7 +147,9 @@ class StructureMaker:
         units = self._random.choice((0.0, 0.5, 1.0))
         return {
             "items": [
-                schema.Bar(label=self._text(), value="1", unit=_TEXTS["short"] if self._random.random() < units else None)
+                schema.Bar(
+                    label=self._text(), value="1", unit=_TEXTS["short"] if self._random.random() < units else None
+                )
                 for _ in range(self._count())
             ],
             "caption": self._maybe(),

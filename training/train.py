@@ -23,9 +23,9 @@ import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
 from training.batches import Batch, Batches
-from training.corpus import Shard
 from training.model import Config, PageModel
 from training.prepare import WORK
+from training.shards import Shard
 from training.tokenizer import load_tokenizer
 
 _WARM_UP_STEPS = 60
@@ -65,9 +65,7 @@ class Trainer:
         for name, parameter in self.model.named_parameters():
             is_matrix = parameter.dim() == 2 and min(parameter.shape) > 16 and not name.startswith("embed")
             (matrices if is_matrix else others).append(parameter)
-        muon = torch.optim.Muon(
-            matrices, lr=options.muon_rate, weight_decay=0.02, adjust_lr_fn="match_rms_adamw"
-        )
+        muon = torch.optim.Muon(matrices, lr=options.muon_rate, weight_decay=0.02, adjust_lr_fn="match_rms_adamw")
         adam = torch.optim.AdamW(others, lr=options.rate, betas=(0.9, 0.98), weight_decay=0.0)
         self.optimizers: list[tuple[torch.optim.Optimizer, float]] = [(muon, options.muon_rate), (adam, options.rate)]
         self.steps = 0
