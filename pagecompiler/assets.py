@@ -127,15 +127,18 @@ def _pixels(length: str) -> int | None:
     return value if 0 < value <= 20000 else None
 
 
-def copy_assets(assets: Iterable[Asset], folder: Path) -> list[Path]:
-    """Put every image under `folder`, each at its `src`; gives the files that were written.
+def copy_assets(assets: Iterable[Asset], folder: Path, root: Path | None = None) -> list[Path]:
+    """Put every image at its `src` from `folder`, the page's; gives the files that were written.
 
+    Nothing is written outside `root`, the folder of all pages (default: `folder`): AssetError.
     Each copy is complete or absent. A file that is there with the same bytes is left alone, and so is the
     source itself, when the page is written beside its spec.
     """
     written = []
     for asset in {asset.src: asset for asset in assets}.values():
-        target = folder / PurePosixPath(asset.src)
+        target = Path(os.path.normpath(folder / PurePosixPath(asset.src)))
+        if not target.is_relative_to(os.path.normpath(root or folder)):
+            raise AssetError("E0307", f"`{asset.src}` leads out of the folder of the pages")
         if target.exists() and (target.samefile(asset.path) or _same(target, asset.path)):
             continue
         target.parent.mkdir(parents=True, exist_ok=True)

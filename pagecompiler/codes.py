@@ -106,6 +106,9 @@ CODES: dict[str, Code] = {
         "Private-use characters have no meaning outside one font; browsers show a box.",
         "use an image, an emoji or a word",
     ),
+    "E0122": Code(
+        "site file not readable", "The `_site.yaml` above the spec cannot be read.", "check the rights of the file"
+    ),
     "N0121": Code("more findings", "Only the first findings are shown.", "mend these first"),
     # 02 schema
     "E0201": Code("missing key", "A required key is not there.", "add the key"),
@@ -290,17 +293,17 @@ CODES: dict[str, Code] = {
     "E0512": Code(
         "selector not allowed",
         "A style may only speak of `:root` and of the classes of the markup.",
-        "use a class of docs/style.md, alone or with one element or class inside it",
+        "use a class of the markup, alone or with one class or element inside it",
     ),
     "E0513": Code(
         "property not allowed",
         "The property is not one that a style may set here, or it is set twice.",
-        "use the properties of docs/style.md",
+        "leave the property out",
     ),
     "E0514": Code(
         "value not allowed",
         "The property takes certain words, or numbers in a range; colours are variables.",
-        "use a value of docs/style.md",
+        "use one of the values that the message names",
     ),
     "E0515": Code("too many rules", "A style has at most 40 rules.", "leave rules out"),
     "W0520": Code(

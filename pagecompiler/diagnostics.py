@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -62,13 +63,17 @@ def diagnostic(
 
 
 class CompileError(Exception):
-    """The spec or the page is wrong; carries every finding. Exit code 1."""
+    """The spec or the page is wrong; carries every finding. Exit code 1.
+
+    `sources` has the texts of the files that the findings point into, by name, as far as they are known.
+    """
 
     exit_code = 1
 
-    def __init__(self, diagnostics: tuple[Diagnostic, ...]) -> None:
+    def __init__(self, diagnostics: tuple[Diagnostic, ...], sources: Mapping[str, str] | None = None) -> None:
         super().__init__("; ".join(d.message for d in diagnostics))
         self.diagnostics = diagnostics
+        self.sources = dict(sources or {})
 
 
 _MAX_SHOWN = 100  # columns of a source line around the caret

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from pagecompiler.diagnostics import Span
+from pagecompiler.raw_spec import Found, Place, RawSpec, SpecPath, first_line
 from pagecompiler.schema import BRIEF_KINDS, KINDS, PageSpec
-
-if TYPE_CHECKING:
-    from pagecompiler.spec import RawSpec
-
-SpecPath = tuple[str | int, ...]
-Found = tuple[str, str, Span, str]
 
 MAX_SUGGESTIONS = 200
 _NUMBERS = ("int_parsing", "int_type", "int_from_float", "greater_than", "less_than")
@@ -44,11 +38,6 @@ def close_match(word: str, words: Any) -> str:
     folded = {name.lower(): name for name in words}
     close = difflib.get_close_matches(word.lower()[:100], folded, 1, 0.6)
     return folded[close[0]] if close else ""
-
-
-def first_line(span: Span) -> Span:
-    """A long value is shown by its first character."""
-    return span if span.line == span.end_line else Span(span.line, span.column, span.line, span.column + 1)
 
 
 def describe(path: SpecPath) -> str:
@@ -138,7 +127,7 @@ def _wrong_shape(path: SpecPath, name: str, kind: str, given: Any, raw: RawSpec)
     return "E0205", f"{what} must be {wanted}, not {shape}", first_line(raw.at(path)), hint
 
 
-def _start(path: SpecPath, raw: RawSpec) -> Span:
+def _start(path: SpecPath, raw: RawSpec) -> Place:
     span = raw.at(path)
     value = _value(path, raw)
     if isinstance(value, dict) and value:

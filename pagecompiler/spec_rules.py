@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ValidationError
 
 from pagecompiler import assets, ids, inline, languages, schema
 from pagecompiler.hrefs import anchor_target
 from pagecompiler.numbers import read_number
-from pagecompiler.spec_errors import MAX_SUGGESTIONS, Found, SpecPath, close_match, first_line
-
-if TYPE_CHECKING:
-    from pagecompiler.spec import RawSpec
+from pagecompiler.raw_spec import Found, RawSpec, SpecPath, first_line
+from pagecompiler.spec_errors import MAX_SUGGESTIONS, close_match
 
 Part = tuple[SpecPath, BaseModel]
 
 
-def check(page: schema.PageSpec | None, raw: RawSpec, folder: Path, root: Path | None) -> Iterator[Found]:
-    """All findings of these rules; where the page is not valid, those of the parts that are."""
+def check(page: schema.PageSpec | None, raw: RawSpec, folder: Path, roots: Mapping[str, Path]) -> Iterator[Found]:
+    """All findings of these rules; where the page is not valid, those of the parts that are.
+
+    `roots` says by file name what images must lie inside.
+    """
     parts = list(_page_parts(page) if page else _valid_parts(raw))
     for path, part in parts:
         yield from _block(path, part, raw)
     everything = [found for path, part in parts for found in _walk(path, part)]
     yield from _ids(parts, raw)
     yield from _anchors(parts, everything, raw, complete=page is not None)
-    yield from _images(everything, raw, folder, root)
+    yield from _images(everything, raw, folder, roots)
     yield from _labels(raw)
 
 
@@ -141,7 +141,7 @@ def _ids(parts: list[Part], raw: RawSpec) -> Iterator[Found]:
         for name in (identifier, ids.heading_id(identifier)):
             first = seen.setdefault(name.casefold(), place)
             if first != place:
-                lines = f"in line {raw.at(first).line} and in line {raw.at(place).line}"
+                lines = f"in line {raw.at(first).span.line} and in line {raw.at(place).span.line}"
                 message = f"the id `{name}` is used twice: {lines}"
                 yield "E0304", message, raw.at(place), ""
                 break
@@ -183,14 +183,14 @@ def _hrefs(everything: list[Part]) -> Iterator[tuple[SpecPath, str]]:
                     yield place, link.href or ""
 
 
-def _images(everything: list[Part], raw: RawSpec, folder: Path, root: Path | None) -> Iterator[Found]:
+def _images(everything: list[Part], raw: RawSpec, folder: Path, roots: Mapping[str, Path]) -> Iterator[Found]:
     for path, part in everything:
         for name in schema.fields_marked(type(part), "source"):
             src = getattr(part, name)
             if src is None:
                 continue
             try:
-                assets.resolve(src, folder, root)
+                assets.resolve(src, folder, roots[raw.at((*path, name)).file])
             except assets.AssetError as error:
                 yield error.code, error.message, raw.at((*path, name)), error.hint
 

@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import yaml
@@ -23,6 +24,7 @@ MAX_BYTES = 1 << 20
 MAX_DEPTH = 32
 MAX_ALIAS_WEIGHT = 1 << 20  # characters that aliases may add, with 16 for every node
 MAX_MENDED = 8
+_MAX_BAD = 200
 
 _BAD = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff"
@@ -168,7 +170,7 @@ def bad_character(text: str) -> str | None:
 
 
 def _bad_characters(source: Source) -> Iterator[Diagnostic]:
-    for match in _BAD.finditer(source.text):
+    for match in islice(_BAD.finditer(source.text), _MAX_BAD):
         message = f"the character U+{ord(match[0]):04X} cannot stand in a page"
         yield source.diagnostic("E0103", message, match.start(), match.end())
 

@@ -108,6 +108,13 @@ def test_copies(folder: Path, tmp_path: Path) -> None:
     assert sorted(path.name for path in output.iterdir()) == ["a.png", "img"]
 
 
+def test_no_copy_leaves_the_folder_of_the_pages(folder: Path, tmp_path: Path) -> None:
+    found = [resolve("../outside.png", folder, tmp_path)]
+    with pytest.raises(AssetError):
+        copy_assets(found, tmp_path / "out" / "sub")
+    assert copy_assets(found, tmp_path / "out" / "sub", tmp_path / "out") == [tmp_path / "out" / "outside.png"]
+
+
 def test_a_failed_copy_leaves_nothing(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise OSError("disk full")
