@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from pagecompiler.checks import names
 from pagecompiler.diagnostics import Diagnostic
-from pagecompiler.palette import Palettes, declarations, palettes
+from pagecompiler.palette import TINT_MAX, Palettes, declarations, palettes
 from pagecompiler.resources import template_dir
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ STYLE_PROPERTIES: dict[str, Grammar] = {
     "--button-radius": _number(0, 4, "rem"),
     "--line": _number(0, 4, "px"),
     "--lift": _number(0, 1),
-    "--tint": _number(0, 16, "%"),
+    "--tint": _number(0, 100 * TINT_MAX, "%"),
     "--align": _words("start center"),
 }
 """The custom properties of `:root`. `--scale` is the ratio of type sizes, `--space` a factor of all distances."""
