@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+import unicodedata
 from typing import Literal
 from urllib.parse import unquote
 
@@ -92,10 +93,14 @@ def _check_web(href: str) -> str | None:
 
 
 def _is_host(host: str) -> bool:
-    labels = host.removesuffix(".").split(".")
+    # Browsers compare hosts after NFKC, which can bring a mark, a dot or a number to light.
+    host = unicodedata.normalize("NFKC", host).replace("。", ".").removesuffix(".")
+    labels = host.split(".")
     if len(host) > 253 or not all(_LABEL.fullmatch(label) for label in labels):
         return False
-    if labels[-1].isdigit():
+    if any(unicodedata.category(label[0])[0] == "M" for label in labels):
+        return False
+    if labels[-1].isdigit() or re.fullmatch(r"0[xX][0-9a-fA-F]*", labels[-1]):
         try:
             ipaddress.IPv4Address(host)
         except ValueError:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 _TAG = re.compile(
-    r"""(?P<language>[a-z]{2,3}(?:-[a-z]{3}){0,3}|[a-z]{4}|[a-z]{5,8})
+    r"""(?P<language>[a-z]{2,8})
     (?:-(?P<script>[a-z]{4}))?
     (?:-(?P<region>[a-z]{2}|[0-9]{3}))?
-    (?:-(?:[a-z0-9]{5,8}|[0-9][a-z0-9]{3}))*
-    (?:-[0-9a-wy-z](?:-[a-z0-9]{2,8})+)*
-    (?:-x(?:-[a-z0-9]{1,8})+)?""",
+    (?P<variants>(?:-(?:[a-z0-9]{5,8}|[0-9][a-z0-9]{3}))*)
+    (?:-[tu](?:-[a-z0-9]{2,8})+)*
+    (?:-x(?:-[a-z0-9]{2,8})+)?""",
     re.IGNORECASE | re.VERBOSE,
 )
 # ISO 639-1: every two-letter code there is.
@@ -23,6 +23,60 @@ rn ro ru rw sa sc sd se sg sh si sk sl sm sn so sq sr ss st su sv sw ta te tg th
 ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu
 """
 _TWO_LETTERS = frozenset(_CODES.split())
+# ISO 3166-1 and UN M.49, as the registry of language subtags has them.
+_REGION_CODES = """
+AA AC AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR
+BS BT BV BW BY BZ CA CC CD CF CG CH CI CK CL CM CN CO CP CQ CR CU CV CW CX CY CZ DE DG DJ DK DM DO
+DZ EA EC EE EG EH ER ES ET EU EZ FI FJ FK FM FO FR GA GB GD GE GF GG GH GI GL GM GN GP GQ GR GS GT
+GU GW GY HK HM HN HR HT HU IC ID IE IL IM IN IO IQ IR IS IT JE JM JO JP KE KG KH KI KM KN KP KR KW
+KY KZ LA LB LC LI LK LR LS LT LU LV LY MA MC MD ME MF MG MH MK ML MM MN MO MP MQ MR MS MT MU MV MW
+MX MY MZ NA NC NE NF NG NI NL NO NP NR NU NZ OM PA PE PF PG PH PK PL PM PN PR PS PT PW PY QA QM QN
+QO QP QQ QR QS QT QU QV QW QX QY QZ RE RO RS RU RW SA SB SC SD SE SG SH SI SJ SK SL SM SN SO SR SS
+ST SV SX SY SZ TA TC TD TF TG TH TJ TK TL TM TN TO TR TT TV TW TZ UA UG UM UN US UY UZ VA VC VE VG
+VI VN VU WF WS XA XB XC XD XE XF XG XH XI XJ XK XL XM XN XO XP XQ XR XS XT XU XV XW XX XY XZ YE YT
+ZA ZM ZW ZZ 001 002 003 005 009 011 013 014 015 017 018 019 021 029 030 034 035 039 053 054 057 061
+142 143 145 150 151 154 155 202 419
+"""
+_REGIONS = frozenset(_REGION_CODES.split())
+# Tags leave out the script that their language has anyway.
+_DEFAULT_SCRIPTS = {
+    "latn": """
+        af ay ca ch cs cy da de en eo es et eu fi fj fo fr fy ga gl gn gv hr ht hu id is it kl la lb ln lt
+        lv mg mh ms mt na nb nd nl nn no nr ny om pl pt qu rm rn ro rw sg sk sl sm so sq ss st sv sw tl tn
+        to tr ts ve vi xh zu
+    """,
+    "arab": "ar fa ps ur",
+    "armn": "hy",
+    "beng": "as bn",
+    "cyrl": "ab be bg kk mk ru uk",
+    "deva": "hi mr ne",
+    "ethi": "am ti",
+    "geor": "ka",
+    "grek": "el",
+    "gujr": "gu",
+    "guru": "pa",
+    "hebr": "he yi",
+    "jpan": "ja",
+    "khmr": "km",
+    "knda": "kn",
+    "kore": "ko",
+    "laoo": "lo",
+    "mlym": "ml",
+    "mymr": "my",
+    "orya": "or",
+    "sinh": "si",
+    "taml": "ta",
+    "telu": "te",
+    "thaa": "dv",
+    "thai": "th",
+    "tibt": "dz",
+}
+_DEFAULT_SCRIPT = {code: script for script, codes in _DEFAULT_SCRIPTS.items() for code in codes.split()}
+# Spellings and dialects, and the language that each belongs to.
+_VARIANTS = {
+    "1901": "de", "1996": "de", "oxendict": "en", "scotland": "en", "scouse": "en", "valencia": "ca", "tarask": "be",
+    "rozaj": "sl", "nedis": "sl", "polyton": "el", "monoton": "el", "luna1918": "ru", "petr1708": "ru",
+}  # fmt: skip
 _REPLACED = {
     "iw": "he", "in": "id", "ji": "yi", "jw": "jv", "mo": "ro", "eng": "en", "deu": "de", "ger": "de",
     "fra": "fr", "fre": "fr", "spa": "es", "ita": "it", "por": "pt", "nld": "nl", "dut": "nl", "swe": "sv",
@@ -48,14 +102,26 @@ def problem(tag: str) -> str | None:
     if len(code) == 2 and code not in _TWO_LETTERS:
         better = _COUNTRIES.get(code, "")
         return f"there is no language `{code}`" + (f"; did you mean `{better}`?" if better else "")
+    region = (match["region"] or "").upper()
+    if region and region not in _REGIONS:
+        return f"there is no region `{region}`" + ("; did you mean `GB`?" if region == "UK" else "")
+    for variant in match["variants"].lower().split("-")[1:]:
+        if _VARIANTS.get(variant) != code:
+            return f"`{code}` has no variant `{variant}`"
     return None
 
 
 def canonical(tag: str) -> str:
-    """The usual case: language small, Script with a capital, REGION in capitals."""
+    """The usual spelling: language small, Script with a capital and only where it tells something, REGION.
+
+    >>> canonical("ZH-hant-tw"), canonical("en-Latn-us")
+    ('zh-Hant-TW', 'en-US')
+    """
     parts = tag.lower().split("-")
+    if len(parts) > 1 and _DEFAULT_SCRIPT.get(parts[0]) == parts[1]:
+        del parts[1]
     for index, part in enumerate(parts[1:], 1):
-        if len(parts[index - 1]) == 1:
+        if len(part) == 1:
             break
         if len(part) == 4 and part.isalpha():
             parts[index] = part.capitalize()

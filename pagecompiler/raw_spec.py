@@ -44,6 +44,11 @@ def nearest(positions: Mapping[SpecPath, Any], path: SpecPath) -> SpecPath | Non
     return next((path[:length] for length in range(len(path), -1, -1) if path[:length] in positions), None)
 
 
+def is_private(text: str) -> bool:
+    """Whether a text has a private-use character."""
+    return _PRIVATE.search(text) is not None
+
+
 @dataclass
 class RawSpec:
     """`broken` are values that were reported already; they are None in `value`."""

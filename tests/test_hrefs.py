@@ -69,6 +69,8 @@ BROKEN = [
     "https://example.org:x",
     "https://exa mple.org",
     "https://256.1.1.1",
+    "https://0x1",
+    "https://\u0e33a",
     "https://a..b",
     "https://-a.org",
     "https://" + "a" * 64 + ".org",
