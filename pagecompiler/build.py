@@ -23,7 +23,7 @@ from pagecompiler.link import LinkContext, LinkedBlock, link
 from pagecompiler.lint import lint
 from pagecompiler.models import ModelChoice
 from pagecompiler.plan import STYLE, Block, Plan, make_plan
-from pagecompiler.prompts import FORMAT, block_messages
+from pagecompiler.prompts import FORMAT, PromptStyle, block_messages
 from pagecompiler.record import BlockRecord, PageRecord, write_record
 from pagecompiler.spec import LoadedSpec
 from pagecompiler.stitch import share_rules, stitch
@@ -36,7 +36,10 @@ CACHE_NAME = ".pagec"
 
 @dataclass(frozen=True, slots=True)
 class CompileOptions:
-    """How to compile. `output` None keeps the page in the result only; `cache_dir` None is `.pagec` at the project."""
+    """How to compile. `output` None keeps the page in the result only; `cache_dir` None is `.pagec` at the project.
+
+    `prompts` None takes compact ones for a model that was trained on them, else full ones.
+    """
 
     output: Path | None = None
     attempts: int = 3
@@ -46,6 +49,7 @@ class CompileOptions:
     write_cache: bool = True
     cache_dir: Path | None = None
     keep_failed: Path | None = None
+    prompts: PromptStyle | None = None
 
 
 @dataclass(slots=True)
@@ -131,6 +135,8 @@ class _PageBuild:
         self.plan: Plan | None = None
         self.blocks: list[BlockResult] = []
         self.assets: dict[str, Asset] = {}
+        compact = source.model.format is not None
+        self.prompts = options.prompts or (PromptStyle.COMPACT if compact else PromptStyle.FULL)
         self.cache_dir = options.cache_dir or default_cache_dir(loaded)
         self.cache = FragmentCache(self.cache_dir, read=options.read_cache, write=options.write_cache)
 
@@ -161,7 +167,7 @@ class _PageBuild:
 
     def build(self) -> str | None:
         palette, notes = palette_css(self.loaded)
-        self.findings += [*notes, *lint(self.loaded, self.source.model)]
+        self.findings += [*notes, *lint(self.loaded, self.source.model.name, self.prompts)]
         if self.failed():
             return None
         self.make_plan()
@@ -185,11 +191,16 @@ class _PageBuild:
 
     def make_plan(self) -> None:
         section_ids = ids.section_ids(self.loaded.page)
-        plan = make_plan(self.loaded.page, section_ids, is_cached=lambda block: self.cached(block) is not None)
+        plan = make_plan(
+            self.loaded.page,
+            section_ids,
+            prompts=self.prompts,
+            is_cached=lambda block: self.cache.get(self.key(block)) is not None,
+        )
         self.plan = plan
         groups = {block.name: group.name for group in plan.groups for block in group.blocks}
         for block in plan.all_blocks:
-            self.blocks.append(BlockResult(block, groups[block.name], self.key(block), block_messages(block.structure)))
+            self.blocks.append(BlockResult(block, groups[block.name], self.key(block), self.messages(block)))
 
     def find_assets(self) -> None:
         images = (slot.image for block in self.blocks for slot in block.block.structure.slots)
@@ -197,16 +208,16 @@ class _PageBuild:
             if image is not None:
                 self.assets[image.src] = resolve(image.src, self.loaded.folder)
 
-    def key(self, block: Block) -> str:
-        return fragment_key(block_messages(block.structure), self.source.model.id, self.options.sampling)
+    def messages(self, block: Block) -> tuple[Message, ...]:
+        return block_messages(block.structure, self.loaded.page, self.prompts)
 
-    def cached(self, block: Block) -> Fragment | None:
-        return self.cache.get(self.key(block))
+    def key(self, block: Block) -> str:
+        return fragment_key(self.messages(block), self.source.model.id, self.options.sampling)
 
     def reuse(self) -> None:
         """Take from the cache what still links; a fragment that no longer does is written again."""
         for block in self.blocks:
-            fragment = self.cached(block.block)
+            fragment = self.cache.get(block.key)
             if fragment is not None and not self.accept(block, fragment.text):
                 block.fragment = fragment
 
@@ -232,11 +243,13 @@ class _PageBuild:
         owners: dict[str, tuple[BlockResult, Task]] = {}
         for block in self.blocks:
             if block.fragment is None and block.key not in owners:
-                task = Task(block.block, block.group, block.messages, self.checker(block))
+                full = self.prompts is PromptStyle.FULL
+                task = Task(block.block, block.group, block.messages, self.checker(block), repair=full)
                 owners[block.key] = (block, task)
         if not owners:
             return
-        self.require_format()
+        if self.prompts is PromptStyle.COMPACT:
+            self.require_format()
         generate(
             [task for _, task in owners.values()],
             self.source.get(),

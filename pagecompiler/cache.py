@@ -64,7 +64,12 @@ class FragmentCache:
         if not self._write:
             return
         tokens = list(fragment.tokens)
-        entry = {"version": _VERSION, "text": fragment.text, "tokens": tokens, "check": _check(fragment.text, tokens)}
+        entry = {
+            "version": _VERSION,
+            "text": fragment.text,
+            "tokens": tokens,
+            "check": _check(fragment.text, tokens),
+        }
         data = json.dumps(entry, ensure_ascii=False).encode()
         # Losing an entry costs time only, so no wait for the disk.
         write_atomic(self._path(key), data, durable=False)

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -121,15 +121,17 @@ def _build_options(command: Callable[..., None]) -> Callable[..., None]:
         click.option("--cache-dir", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
                      envvar="PAGEC_CACHE_DIR", help="Where fragments are kept.  [default: .pagec at the project root]"),
         click.option("--seed", type=number(0, 2**32 - 1), default=0, show_default=True, help="Seed of the sampler."),
-        click.option("--min-p", type=click.FloatRange(0, 1), default=0.0, show_default=True,
-                     help="Drop tokens below this share of the likeliest."),
+        click.option("--min-p", type=click.FloatRange(0, 1),
+                     help="Drop tokens below this share of the likeliest.  [default: 0, for other models 0.05]"),
         click.option("--top-p", type=click.FloatRange(0, 1, min_open=True), default=1.0, show_default=True,
                      help="Keep the likeliest tokens up to this probability."),
         click.option("--top-k", type=number(0), default=0, show_default=True, help="Keep this many; 0 keeps all."),
-        click.option("--temperature", type=click.FloatRange(0, 2), default=0.0, show_default=True,
-                     help="0 takes the likeliest token."),
+        click.option("--temperature", type=click.FloatRange(0, 2),
+                     help="0 takes the likeliest token.  [default: 0 for pagec-mini, 0.2 for other models]"),
         click.option("--attempts", type=number(1, 20), default=3, show_default=True,
                      help="How often a block may be written; 1 means no second try."),
+        click.option("--prompts", type=click.Choice(["auto", "compact", "full"]), default="auto", show_default=True,
+                     help="Compact prompts are for models trained on them, full ones for all others."),
         click.option("--lanes", type=number(1, 64), default=5, show_default=True, help="Blocks written at once."),
         click.option("--model", metavar="FILE|NAME",
                      help="A GGUF file, pagec-mini, or reference (rules only).  [default: PAGEC_MODEL or pagec-mini]"),
@@ -170,7 +172,7 @@ def compile_command(specs: tuple[str, ...], output: str | None, as_json: bool, *
     results: list[PageResult] = []
     try:
         for spec, target in zip(specs, outputs, strict=True):
-            settings = _compile_options(options, target.path)
+            settings = _compile_options(options, model, target.path)
             result = _compile_one(spec, source, settings, screen)
             results.append(result)
             if result.html is not None and not as_json:
@@ -316,7 +318,9 @@ def explain_command(code: str | None) -> None:
 @cli.command("prompt", context_settings=_CONTEXT)
 @click.argument("spec")
 @click.argument("block", required=False)
-def prompt_command(spec: str, block: str | None) -> None:
+@click.option("--prompts", type=click.Choice(["compact", "full"]), default="compact", show_default=True,
+              help="For models trained on pagec's prompts, or for all others.")
+def prompt_command(spec: str, block: str | None, prompts: str) -> None:
     """Show what a model is asked for a block of a spec; without BLOCK list the blocks.
 
     \b
@@ -326,8 +330,9 @@ def prompt_command(spec: str, block: str | None) -> None:
     from pagecompiler.diagnostics import CompileError
     from pagecompiler.ids import section_ids
     from pagecompiler.plan import make_plan
-    from pagecompiler.prompts import block_messages
+    from pagecompiler.prompts import PromptStyle, block_messages
 
+    style = PromptStyle(prompts)
     screen = Screen(quiet=False, verbose=False, color=sys.stderr.isatty() and not os.environ.get("NO_COLOR"))
     data = _read(spec)
     try:
@@ -335,14 +340,15 @@ def prompt_command(spec: str, block: str | None) -> None:
     except CompileError as error:
         screen.report(error.diagnostics, _decode(data))
         raise click.exceptions.Exit(1) from None
-    blocks = {entry.name: entry for entry in make_plan(loaded.page, section_ids(loaded.page)).all_blocks}
+    plan = make_plan(loaded.page, section_ids(loaded.page), prompts=style)
+    blocks = {entry.name: entry for entry in plan.all_blocks}
     if block is None:
         for name, entry in blocks.items():
             click.echo(f"{name}  {entry.kind}")
         return
     if block not in blocks:
         _fail(f"`{spec}` has no block `{block}`; it has {', '.join(blocks)}", 2)
-    for message in block_messages(blocks[block].structure):
+    for message in block_messages(blocks[block].structure, loaded.page, style):
         click.echo(f"[{message.role}]\n{message.content}")
 
 
@@ -388,18 +394,19 @@ def _model(option: str | None) -> ModelChoice:
         _fail(f"{error.message}. {error.hint}".strip(), 2)
 
 
-def _compile_options(options: dict[str, Any], output: Path | None) -> CompileOptions:
+def _compile_options(options: dict[str, Any], model: ModelChoice, output: Path | None) -> CompileOptions:
     from pagecompiler.build import CompileOptions
-    from pagecompiler.engine.types import Sampling
+    from pagecompiler.prompts import PromptStyle
 
     cache = not options["no_cache"]
+    given = {name: options[name] for name in ("temperature", "top_k", "top_p", "min_p", "seed")}
+    prompts = options["prompts"]
     return CompileOptions(
         output=output,
         attempts=options["attempts"],
         lanes=options["lanes"],
-        sampling=Sampling(
-            options["temperature"], options["top_k"], options["top_p"], options["min_p"], options["seed"]
-        ),
+        sampling=replace(model.sampling, **{name: value for name, value in given.items() if value is not None}),
+        prompts=None if prompts == "auto" else PromptStyle(prompts),
         read_cache=cache and not options["force"],
         write_cache=cache,
         cache_dir=options["cache_dir"],

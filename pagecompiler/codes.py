@@ -268,6 +268,31 @@ CODES: dict[str, Code] = {
         "The model reached its budget, or wrote on without getting anywhere, before the block was finished.",
         "compile again with another --seed, or choose a larger model",
     ),
+    "E0419": Code(
+        "brief not answered",
+        "The model wrote no words of its own where a brief asks for them.",
+        "compile again with another --seed, or say more in the brief",
+    ),
+    "E0420": Code(
+        "answer too long",
+        "The model wrote far more than a block of this kind should hold.",
+        "ask for less in the brief, or split the section",
+    ),
+    "E0421": Code(
+        "invented fact",
+        "A number, address or mail address in the model's words stands neither in the spec nor in the brief.",
+        "put the fact into the brief if it is right, or compile again with another --seed",
+    ),
+    "E0422": Code(
+        "not finished text",
+        "The model's words hold Markdown, a placeholder or a trace of its thoughts.",
+        "compile again with another --seed, or choose a larger model",
+    ),
+    "E0423": Code(
+        "wrong language",
+        "The model's words do not look like the language of the page.",
+        "set `lang` in the spec, or say the language in the brief",
+    ),
     "W0418": Code(
         "unknown code language",
         "There is no lexer of this name, so the code is shown without colours.",

@@ -24,8 +24,10 @@ from pagecompiler.engine.types import (
 from pagecompiler.fragment import clean_fragment, clean_style
 from pagecompiler.monitor import BlockMonitor, StyleMonitor
 from pagecompiler.plan import STYLE, Block
+from pagecompiler.prompts import repair_message
 
 RETRY_TEMPERATURE = 0.4
+MAX_REPAIR_PROBLEMS = 6
 _BUDGET_FACTOR = 3
 _BUDGET_BASE = 96
 
@@ -35,7 +37,10 @@ Check = Callable[[str], tuple[Diagnostic, ...]]
 
 @dataclass(slots=True)
 class Task:
-    """One fragment to write: its first prompt, the group it counts for, and what decides on an answer."""
+    """One fragment to write: its first prompt, the group it counts for, and what decides on an answer.
+
+    With `repair` a further attempt is shown the refused answer and what was wrong with it.
+    """
 
     block: Block
     group: str
@@ -45,6 +50,7 @@ class Task:
     fragment: Fragment | None = None
     diagnostics: tuple[Diagnostic, ...] = ()
     rejected: list[str] = field(default_factory=list)
+    repair: bool = False
 
     @property
     def attempts(self) -> int:
@@ -83,7 +89,13 @@ def generate(
 
 class _Dispatcher:
     def __init__(
-        self, tasks: Sequence[Task], engine: Engine, lanes: int, attempts: int, sampling: Sampling, listener: Listener
+        self,
+        tasks: Sequence[Task],
+        engine: Engine,
+        lanes: int,
+        attempts: int,
+        sampling: Sampling,
+        listener: Listener,
     ) -> None:
         self._engine = engine
         self._lanes = lanes
@@ -123,10 +135,12 @@ class _Dispatcher:
         sampling = self._sampling
         if task.attempts:
             sampling = replace(
-                sampling, temperature=max(RETRY_TEMPERATURE, sampling.temperature), seed=sampling.seed + task.attempts
+                sampling,
+                temperature=max(RETRY_TEMPERATURE, sampling.temperature),
+                seed=sampling.seed + task.attempts,
             )
         request = Request(
-            messages=task.messages,
+            messages=_messages(task),
             max_tokens=_BUDGET_BASE + _BUDGET_FACTOR * task.block.expected_tokens,
             label=task.block.name,
             group=task.group,
@@ -185,6 +199,14 @@ class _Dispatcher:
 
     def _tell(self, task: Task, state: Literal["writing", "refused", "done", "failed"], tokens: int) -> None:
         self._listener(Progress(task.group, task.block.name, state, max(1, task.attempts), tokens))
+
+
+def _messages(task: Task) -> tuple[Message, ...]:
+    if not (task.repair and task.rejected):
+        return task.messages
+    problems = tuple(dict.fromkeys(finding.message for finding in task.diagnostics))[:MAX_REPAIR_PROBLEMS]
+    answer = Message("assistant", task.rejected[-1])
+    return (*task.messages, answer, Message("user", repair_message(problems)))
 
 
 def _cut_reason(completion: Completion) -> str:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
+import unicodedata
+from collections import Counter
 from collections.abc import Mapping
 from functools import cache
+from typing import Any
 
 from pagecompiler.resources import data_path
 
@@ -27,12 +31,67 @@ def direction(lang: str) -> str:
 def labels(lang: str, overrides: Mapping[str, str]) -> dict[str, str]:
     """The compiler's own words in a language, English where it has none; the spec's `labels` win."""
     table = _table()
-    return {**table["en"], **table.get(lang.lower().split("-")[0], {}), **overrides}
+    return {**table["en"], **table.get(_primary(lang), {}), **overrides}
 
 
 def has_labels(lang: str) -> bool:
     """Whether the compiler's own words exist in this language."""
-    return lang.lower().split("-")[0] in _table()
+    return _primary(lang) in _table()
+
+
+def english_name(lang: str) -> str:
+    """The name of a language in English, or its tag.
+
+    >>> english_name("de-AT"), english_name("xx")
+    ('German', 'xx')
+    """
+    return str(_known().get(_primary(lang), {}).get("name", lang))
+
+
+def looks_like(text: str, lang: str) -> bool:
+    """Whether a text may be in this language, from its script and from very common words.
+
+    A first look, not a judgement: short texts and unknown languages always pass.
+
+    >>> looks_like("Das ist der Text und er ist nicht lang, aber er ist auf Deutsch.", "en")
+    False
+    """
+    entry = _known().get(_primary(lang))
+    if entry is None:
+        return True
+    scripts = Counter(_script(character) for character in text if character.isalpha())
+    if scripts and scripts.total() >= _FEWEST_LETTERS and scripts.most_common(1)[0][0] != entry["script"]:
+        return False
+    words = re.findall(r"\w+", text.lower())
+    if "words" not in entry or len(words) < _FEWEST_WORDS:
+        return True
+    hits = {tag: _share(words, other["words"]) for tag, other in _known().items() if "words" in other}
+    best = max(hits.values())
+    return hits[_primary(lang)] * 2 >= best or best < _CLEAR_SHARE
+
+
+_FEWEST_LETTERS = 20
+_FEWEST_WORDS = 12
+_CLEAR_SHARE = 0.12
+
+
+def _share(words: list[str], common: str) -> float:
+    frequent = set(common.split())
+    return sum(word in frequent for word in words) / len(words)
+
+
+def _script(character: str) -> str:
+    first = unicodedata.name(character, "").split(" ")[0]
+    return "CJK" if first in ("HIRAGANA", "KATAKANA") else first
+
+
+def _primary(lang: str) -> str:
+    return lang.lower().split("-")[0]
+
+
+@cache
+def _known() -> dict[str, dict[str, Any]]:
+    return tomllib.loads(data_path("languages.toml").read_text(encoding="utf-8"))
 
 
 @cache

@@ -16,6 +16,7 @@ from bs4.element import NavigableString
 
 from pagecompiler import ids, schema
 from pagecompiler.assets import Asset
+from pagecompiler.briefs import check_own_words
 from pagecompiler.diagnostics import Diagnostic
 from pagecompiler.highlight import highlight
 from pagecompiler.inline import InlineElement, InlineNode, render_inline
@@ -82,6 +83,7 @@ class _Linker:
         placement = check_placement(self.block, self.soup.body or self.soup)
         for problem in placement.problems:
             self.error(problem.code, problem.message, problem.path)
+        self.check_brief(placement.own_words)
         if placement.root is None or self.diagnostics:
             return
         root = self.root = placement.root
@@ -90,6 +92,13 @@ class _Linker:
         self.expand_repeats(root)
         self.fill()
         self.add_semantics(root)
+
+    def check_brief(self, own_words: tuple[str, ...]) -> None:
+        structure = self.block.structure
+        if structure.brief is not None and not self.diagnostics:
+            page = self.context.loaded.page
+            for found in check_own_words(own_words, structure.kind, structure.brief, page):
+                self.error(found.code, found.message, (*self.block.path, "brief"))
 
     def error(self, code: str, message: str, path: Path | None = None) -> None:
         text = f"block `{self.block.name}`: {message}"

@@ -7,18 +7,21 @@ from collections.abc import Iterator
 from pagecompiler import schema
 from pagecompiler.diagnostics import Diagnostic
 from pagecompiler.highlight import is_known
-from pagecompiler.models import ModelChoice
 from pagecompiler.moods import MAX_MOOD_WORDS, MOOD_WORDS, split_mood
+from pagecompiler.prompts import PromptStyle
 from pagecompiler.slots import Path
 from pagecompiler.spec import LoadedSpec
 
 
-def lint(loaded: LoadedSpec, model: ModelChoice | None = None) -> Iterator[Diagnostic]:
-    """What to say of a spec before anything is decoded; without a model its limits are not looked at."""
-    yield from _mood(loaded)
+def lint(
+    loaded: LoadedSpec, model: str | None = None, prompts: PromptStyle = PromptStyle.COMPACT
+) -> Iterator[Diagnostic]:
+    """What to say of a spec before anything is decoded. Without the name of a model its briefs are not looked at."""
     yield from _languages(loaded)
-    if model is not None:
-        yield from _briefs(loaded, model)
+    if prompts is PromptStyle.COMPACT:
+        yield from _mood(loaded)
+        if model is not None:
+            yield from _briefs(loaded, model)
 
 
 def _mood(loaded: LoadedSpec) -> Iterator[Diagnostic]:
@@ -36,7 +39,7 @@ def _languages(loaded: LoadedSpec) -> Iterator[Diagnostic]:
             yield loaded.diagnostic("W0418", message, ("sections", index, "language"))
 
 
-def _briefs(loaded: LoadedSpec, model: ModelChoice) -> Iterator[Diagnostic]:
+def _briefs(loaded: LoadedSpec, model: str) -> Iterator[Diagnostic]:
     places: list[tuple[Path, str | None]] = [(("hero", "brief"), loaded.page.hero.brief)]
     places += [
         (("sections", index, "brief"), getattr(section, "brief", None))
@@ -44,4 +47,4 @@ def _briefs(loaded: LoadedSpec, model: ModelChoice) -> Iterator[Diagnostic]:
     ]
     for path, brief in places:
         if brief is not None:
-            yield loaded.diagnostic("E0701", f"`{model.name}` chooses markup and style, it writes no text", path)
+            yield loaded.diagnostic("E0701", f"`{model}` chooses markup and style, it writes no text", path)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pagecompiler.engine.gguf_header import read_metadata
+from pagecompiler.engine.types import Sampling
 from pagecompiler.files import write_atomic
 from pagecompiler.prompts import FORMAT
 from pagecompiler.resources import data_path
@@ -40,6 +41,11 @@ class ModelChoice:
     @property
     def is_reference(self) -> bool:
         return self.path is None
+
+    @property
+    def sampling(self) -> Sampling:
+        """What is used where the user says nothing: other models than pagec's own repeat themselves at arg-max."""
+        return Sampling() if self.format is not None else Sampling(temperature=0.2, min_p=0.05)
 
 
 def choose_model(option: str | None) -> ModelChoice:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from bs4 import Tag
 from bs4.element import NavigableString
 
+from pagecompiler.briefs import ELEMENTS as WORD_ELEMENTS
 from pagecompiler.plan import Block
 from pagecompiler.slots import Path, Role, Slot
 from pagecompiler.trees import classes, common_ancestor, contains, is_space, is_within
@@ -115,18 +116,22 @@ class Problem:
 
 @dataclass(slots=True)
 class Placement:
-    """Where the slots of a block stand: for each number its element, in document order. Empty with problems."""
+    """Where the slots of a block stand: for each number its element, in document order. Empty with problems.
+
+    `own_words` are the texts that the model wrote itself, in document order; only a brief allows them.
+    """
 
     root: Tag | None
     placed: dict[int, Tag]
     problems: tuple[Problem, ...]
+    own_words: tuple[str, ...]
 
 
 def check_placement(block: Block, body: Tag) -> Placement:
     """Read a parsed fragment, the children of `body`, against all rules."""
     checker = _Checker(block, body)
     checker.run()
-    return Placement(checker.root, checker.placed, tuple(checker.problems))
+    return Placement(checker.root, checker.placed, tuple(checker.problems), tuple(checker.own_words))
 
 
 @dataclass(slots=True)
@@ -136,6 +141,7 @@ class _Checker:
     problems: list[Problem] = field(default_factory=list)
     root: Tag | None = None
     placed: dict[int, Tag] = field(default_factory=dict)
+    own_words: list[str] = field(default_factory=list)
 
     def run(self) -> None:
         root = self.root = self.find_root()
@@ -205,9 +211,18 @@ class _Checker:
                     self.note(int(match[1]), node.parent, None)
                 rest = SLOT.sub("", node)
                 if _OWN_WORDS.search(rest):
-                    self.error("E0406", f"words that are not in the spec: `{rest.strip()[:40]}`")
+                    self.note_words(rest, str(node), node.parent)
                 elif "{{" in rest or "}}" in rest:
                     self.error("E0407", f"a damaged slot: `{rest.strip()[:40]}`")
+
+    def note_words(self, words: str, text: str, tag: Tag) -> None:
+        """Words of the model's own: with a brief they may stand in some elements, but in no text of the spec."""
+        if self.block.structure.brief is None or words != text:
+            self.error("E0406", f"words that are not in the spec: `{words.strip()[:40]}`")
+        elif tag.name not in WORD_ELEMENTS:
+            self.error("E0406", f"words of the model's own do not belong in `{tag.name}`: `{words.strip()[:40]}`")
+        else:
+            self.own_words.append(words)
 
     def note(self, number: int, tag: Tag, attribute: str | None) -> None:
         slots = self.block.structure.slots
@@ -284,7 +299,8 @@ class _Checker:
 
     def check_empty(self, root: Tag) -> None:
         for tag in root.find_all(True):
-            holds_slot = SLOT.search(tag.get_text()) or tag.find("img") or tag.name in MAY_BE_EMPTY
+            text = tag.get_text()
+            holds_slot = SLOT.search(text) or _OWN_WORDS.search(text) or tag.find("img") or tag.name in MAY_BE_EMPTY
             is_bar = tag.name == "span" and "bar" in classes(tag) and not tag.contents
             if not holds_slot and not (is_bar and self.block.kind == "chart"):
                 self.error("E0415", f"an empty `{tag.name}`")

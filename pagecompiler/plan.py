@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from pagecompiler import schema
-from pagecompiler.prompts import style_structure
+from pagecompiler.briefs import word_limit
+from pagecompiler.prompts import PromptStyle, style_structure
 from pagecompiler.slots import (
     Path,
     Structure,
@@ -30,6 +31,7 @@ MAX_BANDS = len(_BAND_NAMES) - 1
 _TOKENS_PER_BLOCK = 24
 _TOKENS_PER_SLOT = 13
 _STYLE_TOKENS = 200
+_TOKENS_PER_WORD = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,8 @@ class Block:
         """About how many tokens the fragment has; a guess that only balances the groups."""
         if self.kind == STYLE:
             return _STYLE_TOKENS
-        return _TOKENS_PER_BLOCK + _TOKENS_PER_SLOT * len(self.structure.slots)
+        words = _TOKENS_PER_WORD * word_limit(self.kind) if self.structure.brief is not None else 0
+        return _TOKENS_PER_BLOCK + _TOKENS_PER_SLOT * len(self.structure.slots) + words
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,7 @@ def make_plan(
     page: schema.PageSpec,
     section_ids: Sequence[str],
     *,
+    prompts: PromptStyle = PromptStyle.COMPACT,
     is_cached: Callable[[Block], bool] = lambda block: False,
 ) -> Plan:
     """Split a page into its style and at most four contiguous bands of about equal expected length.
@@ -94,11 +98,11 @@ def make_plan(
     A block that is cached, or whose description an earlier block has, costs nothing and so counts as 0.
     """
     blocks = list_blocks(page, section_ids)
-    style = Block(STYLE, STYLE, ("theme",), style_structure(page.theme))
+    style = Block(STYLE, STYLE, ("theme",), style_structure(page.theme, prompts))
     lengths: list[int] = []
-    seen: set[str] = set()
+    seen: set[tuple[str, str | None]] = set()
     for block in blocks:
-        description = block.structure.description
+        description = (block.structure.description, block.structure.brief)
         lengths.append(0 if description in seen or is_cached(block) else block.expected_tokens)
         seen.add(description)
     bounds = split_evenly(lengths, min(MAX_BANDS, len(blocks)))

@@ -42,13 +42,18 @@ class PlainProgress:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         return None
 
     def __call__(self, progress: Progress) -> None:
         if progress.state != "writing":
             attempt = f", attempt {progress.attempt}" if progress.attempt > 1 else ""
-            print(f"{progress.group}: {progress.block} {progress.state}, {progress.tokens} tokens{attempt}", file=sys.stderr)
+            print(
+                f"{progress.group}: {progress.block} {progress.state}, {progress.tokens} tokens{attempt}",
+                file=sys.stderr,
+            )
 
 
 class QuietProgress(PlainProgress):
@@ -69,7 +74,9 @@ class LiveProgress:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self._live is not None:
             self._live.update(self._table(), refresh=True)
             self._live.stop()
@@ -102,5 +109,11 @@ class LiveProgress:
         styles = {"done": "green", "failed": "red", "refused": "yellow", "writing": "cyan"}
         for name, group in self._groups.items():
             state = f"[{styles.get(group.state, 'default')}]{group.state}[/]"
-            table.add_row(name, state, f"{group.tokens} tokens", f"{group.rate:.0f} tok/s", group.block.replace("[", "\\["))
+            table.add_row(
+                name,
+                state,
+                f"{group.tokens} tokens",
+                f"{group.rate:.0f} tok/s",
+                group.block.replace("[", "\\["),
+            )
         return table

@@ -63,11 +63,15 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """A block as a model sees it (`lines`) and as the linker needs it (`slots`, in number order from 1)."""
+    """A block as a model sees it (`lines`) and as the linker needs it (`slots`, in number order from 1).
+
+    `brief` says what words the model is to write itself; without one it writes none.
+    """
 
     kind: str
     lines: tuple[str, ...]
     slots: tuple[Slot, ...]
+    brief: str | None = None
 
     @property
     def description(self) -> str:
@@ -144,8 +148,8 @@ class _Numbering:
         for index in range(count):
             yield index, _Item(self, index)
 
-    def structure(self) -> Structure:
-        return Structure(self.kind, tuple(self.lines), tuple(self.slots))
+    def structure(self, brief: str | None = None) -> Structure:
+        return Structure(self.kind, tuple(self.lines), tuple(self.slots), brief)
 
 
 class _Item:
@@ -160,7 +164,9 @@ class _Item:
         self._numbering.field(self._indent, name, word)
         self._indent = "  "
 
-    def text(self, role: Role, name: str, value: str | None, *, length: str | None = None, markdown: bool = False) -> None:
+    def text(
+        self, role: Role, name: str, value: str | None, *, length: str | None = None, markdown: bool = False
+    ) -> None:
         if value is not None:
             path = (*self._path, name)
             self._line(name, self._numbering.text(role, value, *path, length=length, markdown=markdown))
@@ -207,7 +213,7 @@ def hero_structure(hero: schema.Hero) -> Structure:
     numbering.links("actions", hero.actions)
     if hero.image is not None:
         numbering.field("", "image", numbering.image(hero.image, "image"))
-    return numbering.structure()
+    return numbering.structure(hero.brief)
 
 
 def footer_structure(footer: schema.Footer) -> Structure:
@@ -225,7 +231,7 @@ def section_structure(section: schema.Section, index: int) -> Structure:
     if section.intro is not None:
         numbering.field("", "intro", numbering.text(Role.TEXT, section.intro, "intro", markdown=True))
     _fill(section, numbering)
-    return numbering.structure()
+    return numbering.structure(getattr(section, "brief", None))
 
 
 def _fill(section: schema.Section, numbering: _Numbering) -> None:

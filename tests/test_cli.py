@@ -180,7 +180,7 @@ def test_every_command_has_help_with_an_example(run: Run, command: str) -> None:
 def test_the_defaults_of_flags(run: Run) -> None:
     """Paired or changed defaults of the library would switch a feature off unnoticed."""
     values = cli.compile_command.make_context("compile", ["spec.yaml"]).params
-    expected = {"attempts": 3, "lanes": 5, "temperature": 0.0, "top_k": 0, "top_p": 1.0, "min_p": 0.0, "seed": 0}
+    expected = {"attempts": 3, "lanes": 5, "prompts": "auto", "top_k": 0, "top_p": 1.0, "seed": 0}
     assert {name: values[name] for name in expected} == expected
     flags = ("as_json", "no_cache", "force", "quiet", "verbose", "no_color")
     assert [name for name in flags if values[name] is not False] == []

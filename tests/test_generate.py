@@ -87,7 +87,9 @@ def test_an_engine_failure_is_a_finding_and_not_tried_again() -> None:
     task, other = _task("a"), _task("b")
     engine = ScriptedEngine({"a": Failure(EngineError("NaN in the logits", hint="use f16")), "b": GOOD})
     _run([task, other], engine)
-    assert [(d.code, d.message, d.hint) for d in task.diagnostics] == [("E0703", "block `a`: NaN in the logits", "use f16")]
+    assert [(d.code, d.message, d.hint) for d in task.diagnostics] == [
+        ("E0703", "block `a`: NaN in the logits", "use f16")
+    ]
     assert task.attempts == 1 and other.fragment is not None
 
 

@@ -14,7 +14,9 @@ def _pieces(text: str, size: int) -> list[str]:
     return [text[start : start + size] for start in range(0, len(text), size)]
 
 
-FRAGMENT = '<section class="hero">\n<h1>{{1}}</h1>\n<img src="{{2}}">\n<a href="{{4}}" class="a>b">{{3}}</a>\n</section>'
+FRAGMENT = (
+    '<section class="hero">\n<h1>{{1}}</h1>\n<img src="{{2}}">\n<a href="{{4}}" class="a>b">{{3}}</a>\n</section>'
+)
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 1000])

@@ -91,6 +91,20 @@ TEXTS = st.text(min_size=1, max_size=80).filter(str.strip)
 def test_no_text_is_in_a_description(text: str, label: str) -> None:
     footer = schema.Footer(text=text, links=[schema.Link(text=label, href="/a")])
     structure = footer_structure(footer)
-    allowed = {"kind:", "footer", "text:", "links:", "-", "href:", "short", "line", "long", "path", "{{1}}", "{{2}}", "{{3}}"}
+    allowed = {
+        "kind:",
+        "footer",
+        "text:",
+        "links:",
+        "-",
+        "href:",
+        "short",
+        "line",
+        "long",
+        "path",
+        "{{1}}",
+        "{{2}}",
+        "{{3}}",
+    }
     assert set(structure.description.split()) <= allowed
     assert [slot.number for slot in structure.slots] == [1, 2, 3]

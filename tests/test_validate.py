@@ -7,15 +7,15 @@ import time
 from pathlib import Path
 
 import pytest
-from defects import CLEAN, CLEAN_PATH, DEFECTS, Defect
-from defects.mutations import mutants
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from referees import Browser, vnu
 
 from pagecompiler.codes import CODES
 from pagecompiler.diagnostics import Diagnostic, Span
 from pagecompiler.validate import MAX_FRAGMENT_CHARACTERS, validate_fragment, validate_page
+from tests.defects import CLEAN, CLEAN_PATH, DEFECTS, Defect
+from tests.defects.mutations import mutants
+from tests.referees import Browser, vnu
 
 
 def codes(found: tuple[Diagnostic, ...]) -> list[str]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from random import Random
 
-from defects import CLEAN
+from tests.defects import CLEAN
 
 _TAG = re.compile(r"<(/?)([a-z][a-z0-9]*)((?:\s[^<>]*)?)>")
 _ATTRIBUTE = re.compile(r'\s[a-z-]+="[^"]*"')

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from pagecompiler.engine.llama.rules import SequenceRules
-from pagecompiler.engine.llama.target import Batch, Logits
+from pagecompiler.engine.llama.target import Batch, Logits, SavedState
 
 END = 0
 PIECES = [b"", b"{{", b"1", b"2", b"}}", b"12}}", b"}}</", b"<p>", b" word", "\u00e9".encode()[:1], b"\xa9", b"x"]
@@ -35,19 +35,21 @@ class FakeVocabulary:
 class FakeTarget:
     """Keeps what each sequence holds and refuses what llama.cpp would do wrongly.
 
-    `failures` maps the number of a decode (from 1) to the error it raises.
+    `failures` maps the number of a decode (from 1) to the error it raises. `rollback` None allows any cut.
     """
 
     def __init__(
         self,
         logits: Callable[[Sequence[int]], Logits] = random_logits,
         failures: dict[int, Exception] | None = None,
+        rollback: int | None = 0,
     ) -> None:
+        self.rollback = rollback
         self.held: dict[int, list[int]] = {}
         self.batches: list[Batch] = []
         self._logits = logits
         self._failures = failures or {}
-        self._rules = SequenceRules(rollback=0)
+        self._rules = SequenceRules(rollback)
 
     def decode(self, batch: Batch) -> Logits:
         self.batches.append(batch)
@@ -62,6 +64,16 @@ class FakeTarget:
             if wanted:
                 rows.append(self._logits(held))
         return np.array(rows, np.float32).reshape(len(rows), len(PIECES))
+
+    def hidden(self, tap: int) -> Logits:
+        raise NotImplementedError
+
+    def save(self, sequence: int) -> SavedState | None:
+        return None if self.rollback is None else SavedState(self._rules.length(sequence), self.held[sequence].copy())
+
+    def restore(self, sequence: int, state: SavedState) -> None:
+        self._rules.restored(sequence, state.length)
+        self.held[sequence] = state.data.copy()
 
     def remove(self, sequence: int, start: int = 0) -> None:
         self._rules.remove(sequence, start)

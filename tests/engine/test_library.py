@@ -8,14 +8,8 @@ import numpy as np
 import pytest
 
 from pagecompiler.engine.base import DecodeError, ModelLoadError
-from pagecompiler.engine.llama.library import (
-    LOG_DEBUG,
-    SUPPORTED_VERSION,
-    Context,
-    Model,
-    native_log,
-    native_support,
-)
+from pagecompiler.engine.llama.library import SUPPORTED_VERSION, Context, Model, native_support
+from pagecompiler.engine.llama.native_log import LOG_DEBUG, native_log
 from pagecompiler.engine.llama.rules import MemoryRuleError
 from pagecompiler.engine.llama.target import Batch
 

@@ -1,0 +1,120 @@
+"""Briefs: the model writes words, but no facts, and in the elements that hold text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pagecompiler.build import CompileOptions, EngineSource, compile_spec
+from pagecompiler.engine.scripted import ScriptedEngine
+from pagecompiler.engine.types import Request
+from pagecompiler.models import ModelChoice
+from pagecompiler.prompts import PromptStyle, block_messages, style_structure
+from pagecompiler.schema import Theme
+from pagecompiler.spec import LoadedSpec
+from tests.test_link import blocks_of, html, link_block
+
+Load = Callable[[str], LoadedSpec]
+
+BRIEF = """title: Kettle 90
+hero: {heading: A kettle}
+sections:
+- {kind: prose, id: p, heading: How it is made, brief: Two paragraphs on why a double wall keeps water hot for 60 minutes.}
+- {kind: cta, id: c, heading: Buy, actions: [{text: Order, href: /buy}], brief: One sentence on why now.}
+"""
+WORDS = "A double wall of steel holds the heat in the water, so it stays hot for 60 minutes and more."
+
+
+def prose(inner: str) -> str:
+    return f'<section class="prose">\n<h2>{{{{1}}}}</h2>\n<div class="text">\n{inner}\n</div>\n</section>'
+
+
+def test_words_of_the_models_own_stand_in_the_page(load: Load) -> None:
+    linked = link_block(load(BRIEF), "p", prose(f"<p>{WORDS}</p>\n<p>It is <strong>simple</strong> and lasts long.</p>"))
+    assert WORDS in html(linked) and "<strong>simple</strong>" in html(linked)
+
+
+@pytest.mark.parametrize(
+    ("code", "inner"),
+    [
+        ("E0419", "<p>Hot.</p>"),
+        ("E0420", "<p>" + "The wall keeps the water hot. " * 80 + "</p>"),
+        ("E0421", f"<p>{WORDS} It takes 3 hours.</p>"),
+        ("E0421", f"<p>{WORDS} See https://kettle.example/why for more.</p>"),
+        ("E0421", f"<p>{WORDS} Write to us@kettle.example now.</p>"),
+        ("E0422", f"<p>{WORDS} It is **very** good.</p>"),
+        ("E0422", f"<p>{WORDS} See [your name] for more.</p>"),
+        ("E0423", "<p>Die doppelte Wand hält das Wasser heiß, und das ist gut für den Tee und auch für die Suppe.</p>"),
+        ("E0423", "<p>" + "двойная стенка сохраняет воду горячей " * 3 + "</p>"),
+        ("E0406", f"<div>{WORDS}</div>"),
+        ("E0406", f"<p>{WORDS}</p><blockquote>So it is said by all.</blockquote>"),
+        ("E0405", f'<p>{WORDS} <a href="/made-up">Read on</a>.</p>'),
+        ("E0407", f"<p>{WORDS} {{{{2}}}}</p>"),
+        ("E0404", f"<p>{WORDS}</p><h4>More of it here</h4>"),
+    ],
+)
+def test_what_a_brief_may_not_be_answered_with(load: Load, code: str, inner: str) -> None:
+    result = link_block(load(BRIEF), "p", prose(inner))
+    assert code in {finding.code for finding in result.diagnostics}, [f.message for f in result.diagnostics]
+
+
+def test_the_fields_beside_a_brief_stay_required(load: Load) -> None:
+    loaded = load(BRIEF)
+    words = "Water is wanted every day, and a good kettle saves some of each."
+    good = (
+        f'<section class="cta"><h2>{{{{1}}}}</h2><p>{words}</p>'
+        '<ul class="actions"><li><a class="button" href="{{3}}">{{2}}</a></li></ul></section>'
+    )
+    assert words in html(link_block(loaded, "c", good))
+    without = good.replace('<ul class="actions"><li><a class="button" href="{{3}}">{{2}}</a></li></ul>', "")
+    assert "E0412" in {finding.code for finding in link_block(loaded, "c", without).diagnostics}
+    mixed = good.replace("{{2}}", "{{2}} right now")
+    assert "E0406" in {finding.code for finding in link_block(loaded, "c", mixed).diagnostics}
+
+
+def test_no_brief_no_words(load: Load) -> None:
+    loaded = load("sections:\n- {kind: prose, id: p, heading: H, paragraphs: [a]}")
+    broken = prose(f'<p data-each="paragraphs">{{{{2}}}}</p><p>{WORDS}</p>')
+    assert "E0406" in {finding.code for finding in link_block(loaded, "p", broken).diagnostics}
+
+
+def test_full_prompts_share_their_first_message_and_only_briefs_show_texts(load: Load) -> None:
+    loaded = load(BRIEF)
+    blocks = blocks_of(loaded)
+    asked = {name: block_messages(block.structure, loaded.page, PromptStyle.FULL) for name, block in blocks.items()}
+    assert len({messages[0] for messages in asked.values()}) == 1
+    assert "kettle" not in asked["hero"][1].content.lower()
+    assert "Two paragraphs on why" in asked["p"][1].content and "How it is made" in asked["p"][1].content
+    assert "English" in asked["p"][1].content
+
+
+def test_hostile_texts_are_values_in_a_prompt(load: Load) -> None:
+    loaded = load(BRIEF.replace("How it is made", "'{{ 7 * 7 }} {% raw %}'"))
+    content = block_messages(blocks_of(loaded)["p"].structure, loaded.page, PromptStyle.FULL)[1].content
+    assert "{{ 7 * 7 }} {% raw %}" in content
+
+
+def test_a_full_style_prompt_has_the_mood_as_it_was_written() -> None:
+    theme = Theme(mood="calm, like early morning fog")
+    assert style_structure(theme, PromptStyle.FULL).lines[-1] == "mood: calm, like early morning fog"
+    assert style_structure(theme).lines[-1] == "mood: calm"
+
+
+def test_a_refused_answer_is_shown_with_its_faults(load: Load, tmp_path: Path) -> None:
+    style = ":root {\n--space: 1.2;\n}"
+    answers = {
+        "style": style,
+        "hero": '<section class="hero center"><h1>{{1}}</h1></section>',
+        "p": [prose(f"<p>{WORDS} It takes 3 hours.</p>"), prose(f"<p>{WORDS}</p>")],
+        "c": '<section class="cta"><h2>{{1}}</h2><p>Because water is wanted every single day of the year.</p>'
+        '<ul class="actions"><li><a class="button" href="{{3}}">{{2}}</a></li></ul></section>',
+    }
+    engine = ScriptedEngine(answers)
+    model = ModelChoice("real.gguf", Path("real.gguf"), "real", "test", None)
+    result = compile_spec(load(BRIEF), EngineSource(model, lambda: engine), CompileOptions(cache_dir=tmp_path / "c"))
+    assert result.ok, [finding.message for finding in result.diagnostics]
+    second: Request = [request for request in engine.requests if request.label == "p"][1]
+    assert [message.role for message in second.messages] == ["system", "user", "assistant", "user"]
+    assert "the number `3` is neither in the spec" in second.messages[-1].content

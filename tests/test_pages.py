@@ -1,0 +1,71 @@
+"""Every sample page as the embedded model writes it, under the referees: nothing to report, at three widths.
+
+The pages are compiled from scratch, at the number of attempts that the command gives by default.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pagecompiler.api import engine_maker
+from pagecompiler.build import CompileOptions, EngineSource, PageResult, compile_spec
+from pagecompiler.models import choose_model
+from pagecompiler.spec import load_spec
+from tests.referees import ROOT, WIDTHS_PX, Browser, vnu
+
+SPECS = sorted((ROOT / "specs").glob("[!_]*.yaml"))
+SCHEMES = ("light", "dark")
+
+
+@pytest.fixture(scope="session")
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, PageResult]:
+    folder = tmp_path_factory.mktemp("pages")
+    model = choose_model("pagec-mini")
+    source = EngineSource(model, engine_maker(model, lanes=5))
+    try:
+        return {
+            spec.stem: compile_spec(
+                load_spec(spec),
+                source,
+                CompileOptions(output=folder / f"{spec.stem}.html", cache_dir=folder / "cache"),
+            )
+            for spec in SPECS
+        }
+    finally:
+        source.close()
+
+
+def test_there_are_enough_samples() -> None:
+    assert len(SPECS) >= 7
+
+
+@pytest.mark.parametrize("name", [spec.stem for spec in SPECS])
+def test_every_sample_compiles_with_the_embedded_model(results: dict[str, PageResult], name: str) -> None:
+    result = results[name]
+    assert result.ok, [finding.message for finding in result.diagnostics]
+    assert all(len(block.completions) <= 3 for block in result.blocks)
+    assert result.diagnostics == ()
+
+
+@pytest.mark.browser
+def test_the_nu_html_checker_has_no_message(results: dict[str, PageResult]) -> None:
+    pages = [result.output for result in results.values() if result.output is not None]
+    assert len(pages) == len(SPECS)
+    assert {path.name: messages for path, messages in vnu(pages).items() if messages} == {}
+
+
+@pytest.mark.browser
+def test_axe_network_console_overflow_and_images(results: dict[str, PageResult]) -> None:
+    """`problems` holds axe's violations, external requests, console messages, overflow and images not shown."""
+    problems: dict[str, list[str]] = {}
+    with Browser() as browser:
+        for name, result in results.items():
+            assert result.output is not None
+            for width in WIDTHS_PX:
+                for scheme in SCHEMES:
+                    visit = browser.check(Path(result.output), width_px=width, scheme=scheme)  # type: ignore[arg-type]
+                    if visit.problems():
+                        problems[f"{name} {width} {scheme}"] = visit.problems()
+    assert problems == {}
