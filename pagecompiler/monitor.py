@@ -10,7 +10,7 @@ STUCK_TOKENS = 64
 """Pieces without progress after which a request is stuck."""
 
 VOID_ELEMENTS = frozenset(
-    "area base br col embed hr img input link meta source track wbr".split()
+    ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"]
 )
 
 _TAG = re.compile(r"""<(/?)([a-zA-Z][a-zA-Z0-9]*)((?:[^<>"']|"[^"]*"|'[^']*')*)>""")
