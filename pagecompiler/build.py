@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from pagecompiler import ids
-from pagecompiler.assets import Asset, copy_assets, resolve
+from pagecompiler.assets import Asset, AssetError, copy_assets, resolve
 from pagecompiler.cache import Fragment, FragmentCache, fragment_key, prepare_folder
 from pagecompiler.codes import Severity
 from pagecompiler.diagnostics import CompileError, Diagnostic, diagnostic
@@ -151,6 +151,9 @@ class _PageBuild:
         except EngineError as error:
             self.findings.append(engine_diagnostic(error))
             html = None
+        except AssetError as error:  # gone or changed since the spec was checked
+            self.findings.append(diagnostic(error.code, error.message, file=self.loaded.name, hint=error.hint))
+            html = None
         except OSError as error:
             self.findings.append(_write_problem(error))
             html = None
@@ -203,10 +206,12 @@ class _PageBuild:
             self.blocks.append(BlockResult(block, groups[block.name], self.key(block), self.messages(block)))
 
     def find_assets(self) -> None:
-        images = (slot.image for block in self.blocks for slot in block.block.structure.slots)
-        for image in images:
-            if image is not None:
-                self.assets[image.src] = resolve(image.src, self.loaded.folder)
+        """All images of the page: those of slots, the one for other sites, and the icon."""
+        page = self.loaded.page
+        images = [slot.image for block in self.blocks for slot in block.block.structure.slots]
+        sources = [image.src for image in (*images, page.image) if image is not None]
+        for source in (*sources, *([page.favicon] if page.favicon else [])):
+            self.assets[source] = resolve(source, self.loaded.folder, self.loaded.root)
 
     def messages(self, block: Block) -> tuple[Message, ...]:
         return block_messages(block.structure, self.loaded.page, self.prompts)

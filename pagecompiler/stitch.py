@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
+from urllib.parse import quote, urljoin
 
 from bs4 import Tag
 from bs4.dammit import EntitySubstitution
@@ -21,6 +22,9 @@ from pagecompiler.resources import template_dir
 _FORMATTER = HTMLFormatter(
     entity_substitution=EntitySubstitution.substitute_xml, void_element_close_prefix="", indent=0
 )
+NO_ICON = "data:,"
+"""Keeps browsers from asking for /favicon.ico."""
+
 _COLOR_SCHEMES = {"light": "light", "dark": "dark", "auto": "light dark"}
 
 
@@ -44,6 +48,10 @@ def stitch(page: schema.PageSpec, linked: Sequence[LinkedBlock], css: str) -> st
         policy=content_security_policy(css),
         title=page.title,
         description=page.description,
+        robots=page.robots,
+        url=page.url,
+        open_graph=list(_open_graph(page)),
+        icon=page.favicon or NO_ICON,
         color_scheme=_COLOR_SCHEMES[page.theme.mode],
         css=css,
         labels=labels(page.lang, page.labels),
@@ -51,6 +59,23 @@ def stitch(page: schema.PageSpec, linked: Sequence[LinkedBlock], css: str) -> st
         main=[text for kind, text in blocks if kind not in ("nav", "footer")],
         footer="".join(text for kind, text in blocks if kind == "footer"),
     )
+
+
+def _open_graph(page: schema.PageSpec) -> Iterator[tuple[str, str]]:
+    """What other sites show of a page that is linked there; nothing for a page without address and image."""
+    if page.url is None and page.image is None:
+        return
+    yield "type", "website"
+    yield "title", page.title
+    if page.description is not None:
+        yield "description", page.description
+    if page.url is not None:
+        yield "url", page.url
+    if page.image is not None:
+        # Readers of Open Graph want whole addresses; without `url` the relative one is all there is.
+        yield "image", urljoin(page.url or "", quote(page.image.src))
+        if page.image.alt:
+            yield "image:alt", page.image.alt
 
 
 def share_rules(linked: Sequence[LinkedBlock]) -> list[str]:
