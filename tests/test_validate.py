@@ -157,7 +157,7 @@ def test_no_text_makes_validation_raise(text: str, cut: int, junk: str) -> None:
 
 @pytest.mark.parametrize("piece", ["<b>", "<p><b class=x>", "<table>", "<a href=x>", "<", "<p a", "&", "</p>", "<li>"])
 def test_repeated_pieces_take_bounded_time(piece: str) -> None:
-    text = piece * (40_000 // len(piece))
+    text = piece * (15_000 // len(piece))
     start = time.perf_counter()
     validate_fragment(text)
     validate_page(text)

@@ -11,6 +11,7 @@ from html5lib.constants import E as PARSER_MESSAGES
 
 from pagecompiler.checks import names
 from pagecompiler.checks.tree import Comment, Element, Tree
+from pagecompiler.values import starts_combining
 
 MAX_PARSER_ERRORS = 20
 
@@ -107,7 +108,7 @@ def check_characters(tree: Tree) -> None:
     if not unicodedata.is_normalized("NFC", tree.source):
         tree.report("W0661", "the text is not in Unicode normalisation form C")
     for text in tree.root.texts():
-        if text.value and unicodedata.category(text.value[0])[0] == "M":
+        if starts_combining(text.value):
             tree.report("W0661", "a text begins with a combining mark", text.parent)
 
 
