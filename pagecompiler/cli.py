@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -76,13 +76,13 @@ class Screen:
         if not self.quiet:
             click.echo(text, err=True)
 
-    def report(self, findings: Iterable[Diagnostic], source: str | None) -> None:
-        """Print findings; warnings and notes not with --quiet."""
+    def report(self, findings: Iterable[Diagnostic], sources: Mapping[str, str]) -> None:
+        """Print findings with their lines of `sources` (file name → text); warnings and notes not with --quiet."""
         from pagecompiler.diagnostics import render
 
         for finding in findings:
             if finding.severity is Severity.ERROR or not self.quiet:
-                click.echo(render(finding, source, color=self.color), err=True, color=self.color)
+                click.echo(render(finding, sources.get(finding.file or ""), color=self.color), err=True, color=self.color)
 
     def progress(self) -> PlainProgress | Any:
         from pagecompiler.progress import LiveProgress, PlainProgress, QuietProgress
@@ -195,11 +195,11 @@ def _compile_one(spec: str, source: EngineSource, settings: CompileOptions, scre
     try:
         loaded = _load(spec, data)
     except CompileError as error:
-        screen.report(error.diagnostics, _decode(data))
+        screen.report(error.diagnostics, error.sources)
         return PageResult(_shown(spec), None, None, 0.0, source.model.name, None, (), error.diagnostics)
     with screen.progress() as progress:
         result = compile_spec(loaded, source, settings, progress)
-    screen.report(result.diagnostics, loaded.text)
+    screen.report(result.diagnostics, loaded.sources)
     if result.ok:
         decoded = sum(len(c.tokens) for block in result.blocks for c in block.completions)
         reused = sum(block.state == "reused" for block in result.blocks)
@@ -249,10 +249,10 @@ def check_command(
     _refuse_folders(specs)
     findings: list[Diagnostic] = []
     for spec in specs:
-        found, loaded, text = _check_one(spec)
+        found, loaded, sources = _check_one(spec)
         found = [finding.as_error() for finding in found] if strict else found
         findings += found
-        screen.report(found, text)
+        screen.report(found, sources)
         if loaded is not None and show_plan:
             _print_plan(loaded)
     if as_json:
@@ -260,12 +260,13 @@ def check_command(
 
         click.echo(json.dumps(check_json(findings), ensure_ascii=False))
     errors = sum(finding.severity is Severity.ERROR for finding in findings)
-    screen.say(f"{len(specs)} checked, {errors} errors, {len(findings) - errors} warnings and notes")
+    others = len(findings) - errors
+    screen.say(f"{len(specs)} checked, {_count(errors, 'error')}, {_count(others, 'warning or note', 'warnings and notes')}")
     if errors:
         raise click.exceptions.Exit(1)
 
 
-def _check_one(spec: str) -> tuple[list[Diagnostic], LoadedSpec | None, str | None]:
+def _check_one(spec: str) -> tuple[list[Diagnostic], LoadedSpec | None, Mapping[str, str]]:
     from pagecompiler.diagnostics import CompileError
     from pagecompiler.lint import lint
     from pagecompiler.style import palette_css
@@ -274,9 +275,13 @@ def _check_one(spec: str) -> tuple[list[Diagnostic], LoadedSpec | None, str | No
     try:
         loaded = _load(spec, data)
     except CompileError as error:
-        return list(error.diagnostics), None, _decode(data)
+        return list(error.diagnostics), None, error.sources
     _, notes = palette_css(loaded)
-    return [*loaded.warnings, *notes, *lint(loaded)], loaded, loaded.text
+    return [*loaded.warnings, *notes, *lint(loaded)], loaded, loaded.sources
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"
 
 
 def _print_plan(loaded: LoadedSpec) -> None:
@@ -338,7 +343,7 @@ def prompt_command(spec: str, block: str | None, prompts: str) -> None:
     try:
         loaded = _load(spec, data)
     except CompileError as error:
-        screen.report(error.diagnostics, _decode(data))
+        screen.report(error.diagnostics, error.sources)
         raise click.exceptions.Exit(1) from None
     plan = make_plan(loaded.page, section_ids(loaded.page), prompts=style)
     blocks = {entry.name: entry for entry in plan.all_blocks}
@@ -366,10 +371,6 @@ def _load(spec: str, data: bytes) -> LoadedSpec:
     from pagecompiler.spec import load_spec
 
     return load_spec(spec, data=data)
-
-
-def _decode(data: bytes) -> str:
-    return data.decode("utf-8-sig", errors="replace")
 
 
 def _shown(spec: str) -> str:

@@ -213,8 +213,11 @@ class _Linker:
                 heading["id"] = ids.heading_id(self.block.name)
                 if self.heading_is_unique():
                     root["aria-labelledby"] = heading["id"]
-        for cell in root.select("thead th"):
-            cell["scope"] = "col"
+        for cell in root.select("th"):
+            cell["scope"] = "col" if cell.find_parent("thead") else "row"
+            if not cell.get_text(strip=True):  # a header without words is none
+                cell.name = "td"
+                del cell["scope"]
         for scrolling in [*root.select("div.scroll"), *root.find_all("pre")]:
             scrolling["tabindex"] = "0"
 
@@ -222,7 +225,8 @@ class _Linker:
         page = self.context.loaded.page
         headings = [page.hero.heading, *(section.heading for section in page.sections)]
         heading = self.block.structure.slots[0].values[0]
-        return headings.count(heading) == 1
+        # Names that differ only in case are one name for those who hear them.
+        return [other.casefold() for other in headings].count(heading.casefold()) == 1
 
 
 def _size(image: schema.Image, asset: Asset) -> tuple[int | None, int | None]:

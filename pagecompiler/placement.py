@@ -154,6 +154,7 @@ class _Checker:
             self.check_all_placed(root)
         # What follows takes for granted that each slot stands somewhere.
         if not self.problems:
+            self.check_headings(root)
             self.check_items()
             self.check_link_pairs(root)
             self.check_empty(root)
@@ -257,6 +258,16 @@ class _Checker:
         wanted = sorted(str(name) for name, _ in groups)
         if sorted(repeats) != wanted:
             self.error("E0411", f"repeated elements are {repeats}, but the block has {wanted}")
+
+    def check_headings(self, root: Tag) -> None:
+        """Each heading holds the heading or a title of the spec; a brief may add titles of the model's own."""
+        slots = self.block.structure.slots
+        for tag in root.find_all(["h1", "h2", "h3"]):
+            role = Role.TITLE if tag.name == "h3" else Role.HEADING
+            held = [n for n, place in self.placed.items() if slots[n - 1].role is role and contains(tag, place)]
+            own = tag.name == "h3" and self.block.structure.brief is not None and _OWN_WORDS.search(tag.get_text())
+            if not held and not own:
+                self.error("E0404", f"an `{tag.name}` without a {role.value} of the spec")
 
     def check_items(self) -> None:
         """Items keep their order, and what belongs to one item shares an element with no other item."""

@@ -98,6 +98,7 @@ def test_a_fragment_is_filled(load: Load) -> None:
         ("E0402", lambda g: g.replace("<h2>", '<h2 id="x">')),
         ("E0402", lambda g: g.replace("<h2>", '<h2 style="color:red">')),
         ("E0402", lambda g: g.replace("<h2>", '<h2 onclick="x()">')),
+        ("E0404", lambda g: g.replace("<p>{{6}}</p>", "<h3>–</h3><p>{{6}}</p>")),
         ("E0405", lambda g: g.replace('class="cards"', 'class="Cards"')),
         ("E0405", lambda g: g.replace('class="cards"', 'class="share-50"')),
         ("E0405", lambda g: g.replace("{{3}}", "/other")),
@@ -139,6 +140,20 @@ def test_repeats(load: Load) -> None:
     assert [[cell.text for cell in row.find_all("td")] for row in rows] == [["1", "2"], ["3", ""]]
     loaded = load("sections:\n- {kind: prose, id: p, heading: T, paragraphs: [one, two, three]}")
     assert html(link_block(loaded, "p")).count("<p>") == 3
+
+
+def test_row_headers_of_the_models_own_choice(load: Load) -> None:
+    loaded = load('sections:\n- {kind: table, id: t, heading: T, columns: [a, b], rows: [["1", "2"], ["", "4"]]}')
+    fragment = write(blocks_of(loaded)["t"].structure.description).replace("<td>{{4}}</td>", "<th>{{4}}</th>")
+    assert "<tr><th scope=\"row\">1</th><td>2</td></tr>\n<tr><td></td><td>4</td></tr>" in html(
+        link_block(loaded, "t", fragment)
+    )
+
+
+def test_a_heading_in_a_nav_is_an_error(load: Load) -> None:
+    loaded = load("nav: {brand: B, links: [{text: x, href: /x}]}")
+    fragment = write(blocks_of(loaded)["nav"].structure.description).replace("<ul", "<h3>–</h3><ul")
+    assert "E0404" in {finding.code for finding in link_block(loaded, "nav", fragment).diagnostics}
 
 
 def test_a_repeat_that_is_written_out_is_an_error(load: Load) -> None:
