@@ -82,7 +82,8 @@ class Screen:
 
         for finding in findings:
             if finding.severity is Severity.ERROR or not self.quiet:
-                click.echo(render(finding, sources.get(finding.file or ""), color=self.color), err=True, color=self.color)
+                text = render(finding, sources.get(finding.file or ""), color=self.color)
+                click.echo(text, err=True, color=self.color)
 
     def progress(self) -> PlainProgress | Any:
         from pagecompiler.progress import LiveProgress, PlainProgress, QuietProgress
@@ -261,7 +262,8 @@ def check_command(
         click.echo(json.dumps(check_json(findings), ensure_ascii=False))
     errors = sum(finding.severity is Severity.ERROR for finding in findings)
     others = len(findings) - errors
-    screen.say(f"{len(specs)} checked, {_count(errors, 'error')}, {_count(others, 'warning or note', 'warnings and notes')}")
+    counts = f"{_count(errors, 'error')}, {_count(others, 'warning or note', 'warnings and notes')}"
+    screen.say(f"{len(specs)} checked, {counts}")
     if errors:
         raise click.exceptions.Exit(1)
 

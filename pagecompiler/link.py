@@ -69,6 +69,7 @@ class _Linker:
     soup: BeautifulSoup = field(default_factory=lambda: BeautifulSoup("", "html.parser"))
     shares: set[int] = field(default_factory=set)
     placed: dict[int, list[Tag]] = field(default_factory=dict)
+    inserted: set[int] = field(default_factory=set)
 
     def run(self, fragment: str) -> None:
         if not fragment:
@@ -151,23 +152,28 @@ class _Linker:
     def fill_text(self, slot: Slot, index: int, tag: Tag) -> None:
         for node in list(tag.find_all(string=True, recursive=False)):
             before, found, after = str(node).partition(f"{{{{{slot.number}}}}}")
-            # A text that was put in already is no longer a plain NavigableString.
-            if type(node) is NavigableString and found:
+            if found and id(node) not in self.inserted:
                 nodes = self.nodes(slot, slot.values[index])
                 pieces = [NavigableString(before), *nodes, NavigableString(after)]
                 node.replace_with(*(piece for piece in pieces if not isinstance(piece, NavigableString) or piece))
                 return
+
+    def spec_text(self, text: str) -> NavigableString:
+        """A text node of the spec, remembered by identity so that it is never scanned for slots."""
+        node = NavigableString(text)
+        self.inserted.add(id(node))
+        return node
 
     def nodes(self, slot: Slot, value: str) -> list[Tag | NavigableString]:
         if slot.markdown:
             return [self.inline(node) for node in render_inline(value)]
         if slot.role is Role.CODE:
             return self.code_nodes(value)
-        return [_SpecText(value)]
+        return [self.spec_text(value)]
 
     def inline(self, node: InlineNode) -> Tag | NavigableString:
         if not isinstance(node, InlineElement):
-            return _SpecText(node.text)
+            return self.spec_text(node.text)
         tag = self.soup.new_tag(node.tag)
         if node.href is not None:
             tag["href"] = node.href
@@ -184,10 +190,10 @@ class _Linker:
         for style, text in highlight(code, language):
             if style:
                 span = self.soup.new_tag("span", attrs={"class": style})
-                span.append(_SpecText(text))
+                span.append(self.spec_text(text))
                 nodes.append(span)
             else:
-                nodes.append(_SpecText(text))
+                nodes.append(self.spec_text(text))
         return nodes
 
     def fill_image(self, slot: Slot, tag: Tag) -> None:
@@ -238,7 +244,3 @@ def _size(image: schema.Image, asset: Asset) -> tuple[int | None, int | None]:
     if image.height and not image.width:
         return max(1, round(image.height * asset.width / asset.height)), image.height
     return image.width or asset.width, image.height or asset.height
-
-
-class _SpecText(NavigableString):
-    """Text of the spec: never scanned for slots."""

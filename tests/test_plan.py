@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,7 +24,7 @@ def test_no_other_cut_has_a_shorter_longest_part(lengths: list[int], parts: int)
 
     def longest(cuts: tuple[int, ...]) -> int:
         bounds = [0, *cuts, len(lengths)]
-        return max(sum(lengths[a:b]) for a, b in zip(bounds, bounds[1:], strict=False))
+        return max(sum(lengths[a:b]) for a, b in pairwise(bounds))
 
     best = min(longest(cuts) for cuts in combinations(range(1, len(lengths)), parts - 1))
     assert max(sum(lengths[a:b]) for a, b in ranges) == best
