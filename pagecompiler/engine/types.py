@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 from typing import Literal, Protocol
 
 
@@ -25,6 +26,40 @@ class Sampling:
     top_p: float = 1.0
     min_p: float = 0.0
     seed: int = 0
+
+
+class Method(StrEnum):
+    """Where guesses come from; `AUTO` takes what measures best."""
+
+    AUTO = "auto"
+    PLAIN = "plain"
+    DRAFT = "draft"
+    MTP = "mtp"
+    LOOKUP = "lookup"
+
+
+class Prefer(StrEnum):
+    """What a build is optimised for: the time to the finished page, or tokens a second in all."""
+
+    LATENCY = "latency"
+    THROUGHPUT = "throughput"
+
+
+@dataclass(frozen=True, slots=True)
+class Decoding:
+    """How an engine decodes. It changes the speed, never the text.
+
+    `depth` None chooses the number of tokens to draft by measurement. `draft_model` is a smaller model of the
+    same vocabulary, or a file with a multi-token-prediction block; `draft_device` the device that it runs on.
+    `previous` uses the previous answers that requests bring.
+    """
+
+    method: Method = Method.AUTO
+    depth: int | None = None
+    draft_model: Path | None = None
+    draft_device: str | None = None
+    previous: bool = True
+    prefer: Prefer = Prefer.LATENCY
 
 
 class Verdict(StrEnum):
@@ -48,7 +83,8 @@ class Request:
 
     `slots` are the numbers N for which `{{N}}` may still be written (the slot mask of the sampler; empty: no
     mask). `monitor` makes the object that ends the request early; it is a picklable factory, since engines
-    may live in a child process. The first message is shared by many requests and is decoded once.
+    may live in a child process. The first message is shared by many requests and is decoded once. `previous` is
+    a guess at the whole answer, as text or as tokens of this model: it changes the speed, never the answer.
     """
 
     messages: tuple[Message, ...]
@@ -58,6 +94,7 @@ class Request:
     sampling: Sampling = Sampling()
     slots: frozenset[int] = frozenset()
     monitor: Callable[[], Monitor] | None = None
+    previous: str | tuple[int, ...] = ()
 
 
 class FinishReason(StrEnum):
@@ -75,8 +112,10 @@ class FinishReason(StrEnum):
 class Completion:
     """What one request produced, and what it cost.
 
-    `tokens` are the ids of the emitted tokens without the end token. `target_passes` counts the decodes of
-    the target in which the request had a row. `seconds` runs from admission to the end.
+    `tokens` are the ids of the emitted tokens without the end token. `target_passes` and `draft_passes` count
+    the decodes in which the request had a row. Of `drafted` tokens the target approved `accepted`;
+    `accepted_by_position` says how many at the first place of a guess, at the second, and so on, for the first
+    places only. `seconds` runs from admission to the end.
     """
 
     text: str
@@ -95,22 +134,28 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class GenerationEvent:
-    """Something that happened to a request. `text` is whole characters only; `tokens` is the count so far."""
+    """Something that happened to a request. `text` is whole characters only; the counts are those so far."""
 
     request: int
     kind: Literal["admitted", "text", "finished"]
     text: str = ""
     tokens: int = 0
+    drafted: int = 0
+    accepted: int = 0
     completion: Completion | None = None
 
 
 @dataclass(slots=True)
 class EngineStats:
-    """Totals since the engine was made; times in seconds."""
+    """Totals since the engine was made; times in seconds. `rows` are those of the target, padding included."""
 
     target_passes: int = 0
     draft_passes: int = 0
     rows: int = 0
+    verify_passes: int = 0
+    verify_rows: int = 0
+    drafted: int = 0
+    accepted: int = 0
     tokens: int = 0
     prompt_tokens: int = 0
     prompt_reused: int = 0

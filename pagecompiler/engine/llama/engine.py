@@ -12,22 +12,38 @@ from pathlib import Path
 from pagecompiler.engine.base import EngineError, ModelLoadError, PromptTooLongError
 from pagecompiler.engine.llama.chat import ChatTemplate, PromptWriter
 from pagecompiler.engine.llama.lane import Job
-from pagecompiler.engine.llama.library import Context, Model, native_log, native_support
+from pagecompiler.engine.llama.library import SUPPORTED_VERSION, Context, Model, native_support
+from pagecompiler.engine.llama.methods import (
+    Plan,
+    deepest_guess,
+    longest_stride,
+    make_guesses,
+    plan_methods,
+    without_rollback,
+)
+from pagecompiler.engine.llama.native_log import native_log
+from pagecompiler.engine.llama.probe import rollback_problem
 from pagecompiler.engine.llama.scheduler import KEEPERS, Scheduler
-from pagecompiler.engine.types import EngineStats, GenerationEvent, Request
+from pagecompiler.engine.llama.target import NEXTN
+from pagecompiler.engine.llama.tuning import Tuning, tuning_key
+from pagecompiler.engine.types import Decoding, EngineStats, GenerationEvent, Method, Request
 
 DEFAULT_LANES = 5
 DEFAULT_CONTEXT_TOKENS = 4096
 CPU_CHUNK = 128  # a chunk cannot be interrupted; on a CPU this bounds the wait for a cancellation
 GPU_CHUNK = 512
+PROBE_TOKENS = 6
+PLAIN = Decoding(method=Method.PLAIN)
 
 
 class LlamaEngine:
     """Runs up to `lanes` requests at once in one model.
 
     `context_tokens` is the room of one lane: prompt and budget. `threads` defaults to the usable CPUs,
-    `gpu_layers` to all layers where llama.cpp has a GPU. Raises ModelLoadError. The thread that reads
-    `events()` runs the model; `submit`, `cancel` and `close` may be called from any thread.
+    `gpu_layers` to all layers where llama.cpp has a GPU. `decoding` says where guesses come from; `tuning` is a
+    file that keeps what was measured. Raises ModelLoadError. `notes` say in one line each what is switched off
+    and why. The thread that reads `events()` runs the model; `submit`, `cancel` and `close` may be called from
+    any thread.
 
     >>> with LlamaEngine(Path("pagec-mini.gguf")) as engine:  # doctest: +SKIP
     ...     engine.submit(request)
@@ -43,35 +59,74 @@ class LlamaEngine:
         context_tokens: int = DEFAULT_CONTEXT_TOKENS,
         threads: int | None = None,
         gpu_layers: int | None = None,
+        decoding: Decoding = PLAIN,
+        tuning: Path | None = None,
     ) -> None:
         if lanes < 1:
             raise ValueError("lanes must be at least 1")
         if gpu_layers is None:
             gpu_layers = -1 if native_support().gpu else 0
-        chunk = GPU_CHUNK if gpu_layers else CPU_CHUNK
-        self._model = Model(path, gpu_layers=gpu_layers)
+        self._chunk = GPU_CHUNK if gpu_layers else CPU_CHUNK
+        self._lanes = lanes
+        self._threads = threads or _usable_cpus()
+        plan = plan_methods(path, decoding)
+        self._tuning = Tuning(tuning) if tuning is not None and decoding.depth is None else None
+        self._tuning_key = tuning_key(
+            path, build=f"{SUPPORTED_VERSION} {gpu_layers}", threads=self._threads, method=plan.main
+        )
+        self._model = Model(path, gpu_layers=gpu_layers, load_mtp=plan.main is Method.MTP and not decoding.draft_model)
+        self._draft_model: Model | None = None
         try:
             self._prompts = PromptWriter(self._model, _template(self._model))
             self.context_tokens = min(context_tokens, self._model.trained_context)
-            self._context = Context(
-                self._model,
-                tokens=(lanes + 1) * self.context_tokens,  # the keepers share the room of one more lane
-                sequences=lanes + KEEPERS,
-                rows=max(chunk, lanes),
-                outputs=lanes,
-                threads=threads or _usable_cpus(),
-            )
+            self._scheduler = self._schedule(plan)
         except EngineError:
             self._model.close()
             raise
-        self._scheduler = Scheduler(
-            self._context, self._model, lanes=lanes, chunk=chunk, keeper_room=self.context_tokens
-        )
         self._numbers = itertools.count(1)
         self._events: deque[GenerationEvent] = deque()
         self._running = threading.Lock()  # held during a step
         self._writing = threading.Lock()  # held while a prompt is written: submitting never waits for a step
         self._closed = False
+
+    def _schedule(self, plan: Plan) -> Scheduler:
+        """Make the contexts and what runs them."""
+        known = self._tuning.load(self._tuning_key) if self._tuning else None
+        deepest = deepest_guess(plan, known)
+        outputs = max(self._lanes * (1 + deepest), 1 + longest_stride(plan, self._model.size))
+        rows = max(self._chunk, outputs)
+        # The keepers share the room of one more lane; guesses may reach over the end of an answer.
+        tokens = (self._lanes + 1) * self.context_tokens + self._lanes * deepest
+        self._context = Context(
+            self._model,
+            tokens=tokens,
+            sequences=self._lanes + KEEPERS,
+            rows=rows,
+            outputs=outputs,
+            threads=self._threads,
+            rollback=deepest if self._model.recurrent else 0,
+            taps=(NEXTN,) if plan.main is Method.MTP else (),
+        )
+        problem = ""
+        if plan.guesses:
+            some = range(max(0, self._model.size - PROBE_TOKENS), self._model.size)
+            problem = rollback_problem(self._context, tuple(some), deepest)
+        if problem:
+            plan, deepest = without_rollback(plan, problem), 0
+        self.notes = tuple(plan.notes)
+        self._guesses, self._draft_model = make_guesses(
+            plan, self._model, known=known, deepest=deepest, rollback=self._context.rollback, rows=outputs,
+            tokens=tokens, sequences=self._lanes + KEEPERS, threads=self._threads, chunk=self._chunk,
+        )  # fmt: skip
+        return Scheduler(
+            self._context,
+            self._model,
+            lanes=self._lanes,
+            chunk=self._chunk,
+            keeper_room=self.context_tokens,
+            guesses=self._guesses,
+            prefer=plan.decoding.prefer,
+        )
 
     def submit(self, request: Request) -> int:
         """Queue a request and return its number. Raises PromptTooLongError when it cannot fit."""
@@ -81,6 +136,9 @@ class LlamaEngine:
             if self._closed:
                 raise EngineError("the engine is closed")
             prompt = self._prompts.write(request.messages)
+            previous = request.previous
+            if isinstance(previous, str):
+                previous = tuple(self._model.tokenize(previous, parse_special=False))
         needed = len(prompt.tokens) + request.max_tokens
         if needed > self.context_tokens:
             raise PromptTooLongError(
@@ -89,7 +147,7 @@ class LlamaEngine:
                 hint="shorten the texts, or give the engine a larger context",
             )
         number = next(self._numbers)
-        self._scheduler.submit(Job(number, request, prompt))
+        self._scheduler.submit(Job(number, request, prompt, previous))
         return number
 
     def events(self) -> Iterator[GenerationEvent]:
@@ -118,7 +176,13 @@ class LlamaEngine:
         self._closed = True
         with self._running, self._writing:
             self._events.clear()
+            if self._tuning and self._guesses.depth.deepest:
+                self._tuning.store(self._tuning_key, self._guesses.depth.measured())
+            self._tuning = None
+            self._guesses.close()
             self._context.close()
+            if self._draft_model is not None:
+                self._draft_model.close()
             self._model.close()
 
     def __enter__(self) -> LlamaEngine:

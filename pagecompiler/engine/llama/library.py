@@ -6,19 +6,22 @@ would be filled wrongly without any error. Native log lines are kept and put int
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import importlib
 import os
-from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from pagecompiler.engine.base import DecodeError, ModelLoadError
 from pagecompiler.engine.gguf_header import read_metadata
+from pagecompiler.engine.llama.native_log import native_log
 from pagecompiler.engine.llama.rules import SequenceRules
-from pagecompiler.engine.llama.target import Batch, Logits, LostStateError
+from pagecompiler.engine.llama.target import NEXTN, Batch, Logits, LostStateError, Rows, SavedState
 
 # Both are read when the library is loaded. Threads that spin at barriers make a pass a hundred times slower as soon
 # as another program wants a core; after a failed assertion llama.cpp would start a debugger on this process.
@@ -26,37 +29,20 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ.setdefault("GGML_NO_BACKTRACE", "1")
 
 import llama_cpp
+from llama_cpp import _ggml
 from llama_cpp import llama_cpp as native
 
+_libggml: Any = _ggml.libggml
+_libggml.ggml_backend_dev_count.restype = ctypes.c_size_t
+_libggml.ggml_backend_dev_get.argtypes = [ctypes.c_size_t]
+_libggml.ggml_backend_dev_get.restype = ctypes.c_void_p
+_libggml.ggml_backend_dev_name.argtypes = [ctypes.c_void_p]
+_libggml.ggml_backend_dev_name.restype = ctypes.c_char_p
+
 SUPPORTED_VERSION = "0.3.36"
-KEPT_LOG_LINES = 200
-LOG_DEBUG, LOG_WARN, LOG_CONTINUED = 1, 3, 5
 
 _NO_SLOT, _ABORTED, _BAD_BATCH = 1, 2, -1
 _LONGEST_VALUE_BYTES = 1 << 20
-
-
-class NativeLog:
-    """What llama.cpp printed last in this process; `level` is the lowest level that is kept."""
-
-    def __init__(self) -> None:
-        self.level = LOG_WARN
-        self.lines: deque[str] = deque(maxlen=KEPT_LOG_LINES)
-        self._kept = False
-
-    def text(self) -> str:
-        """The kept lines, oldest first."""
-        return "".join(self.lines)
-
-    def add(self, level: int, line: bytes) -> None:
-        """Take a line."""
-        if level != LOG_CONTINUED:
-            self._kept = level >= self.level
-        if self._kept:
-            self.lines.append(line.decode("utf-8", "replace"))
-
-
-native_log = NativeLog()
 
 
 def _log(level: int, text: bytes, user_data: object) -> None:
@@ -91,7 +77,27 @@ def _has_private_part() -> bool:
         private = importlib.import_module("llama_cpp.llama_cpp_ext")
     except (ImportError, AttributeError):  # a missing symbol is an AttributeError at import
         return False
-    return hasattr(private, "llama_set_embeddings_nextn") and hasattr(private, "llama_get_embeddings_nextn_ith")
+    return hasattr(private, "llama_set_embeddings_nextn") and hasattr(private, "llama_get_embeddings_nextn")
+
+
+def device_names() -> list[str]:
+    """The devices that llama.cpp can compute on, the CPU included."""
+    _start()
+    return [_device_name(_libggml.ggml_backend_dev_get(index)) for index in range(_libggml.ggml_backend_dev_count())]
+
+
+def _device_name(device: int) -> str:
+    name: bytes = _libggml.ggml_backend_dev_name(device)
+    return name.decode("utf-8", "replace")
+
+
+def _devices(name: str) -> ctypes.Array[ctypes.c_void_p]:
+    """The list of one device that a model is to be loaded on."""
+    names = device_names()
+    known = {each.lower(): index for index, each in enumerate(names)}
+    if name.lower() not in known:
+        raise ModelLoadError(f"there is no device `{name}`", hint=f"devices here: {', '.join(names)}")
+    return (ctypes.c_void_p * 2)(_libggml.ggml_backend_dev_get(known[name.lower()]), None)
 
 
 def _start() -> None:
@@ -107,17 +113,26 @@ def _start() -> None:
 class Model:
     """A loaded GGUF file with its tokenizer. Raises ModelLoadError.
 
-    `gpu_layers` counts layers on the GPU (-1: all). `load_mtp` also loads the multi-token-prediction block.
-    `recurrent` is true when any layer keeps a recurrent state; `trained_context` is in tokens.
+    `gpu_layers` counts layers on the GPU (-1: all), `device` names the only device to use (a GPU or `CPU`).
+    `load_mtp` also loads the multi-token-prediction block. `width` is the size of a hidden row; `recurrent` is
+    true when any layer keeps a recurrent state; `trained_context` is in tokens.
     """
 
-    def __init__(self, path: Path, *, gpu_layers: int = 0, load_mtp: bool = False) -> None:
+    def __init__(
+        self, path: Path, *, gpu_layers: int = 0, load_mtp: bool = False, device: str | None = None
+    ) -> None:
         read_metadata(path)  # llama.cpp aborts the process on some damaged headers
         _start()
         native_log.lines.clear()
         parameters = native.llama_model_default_params()
         parameters.n_gpu_layers = gpu_layers
         parameters.load_mtp = load_mtp
+        if device is not None:
+            devices = _devices(device)
+            parameters.n_gpu_layers = 0
+            if device.upper() != "CPU":  # the list is for layers that leave the CPU
+                parameters.devices = ctypes.cast(devices, ctypes.c_void_p)
+                parameters.n_gpu_layers = -1
         self._pointer = native.llama_model_load_from_file(str(path).encode(), parameters)
         if not self._pointer:
             raise ModelLoadError(
@@ -128,6 +143,7 @@ class Model:
         self._vocab = native.llama_model_get_vocab(self._pointer)
         self.path = path
         self.size = int(native.llama_vocab_n_tokens(self._vocab))
+        self.width = int(native.llama_model_n_embd_out(self._pointer))
         self.trained_context = int(native.llama_model_n_ctx_train(self._pointer))
         self.recurrent = bool(
             native.llama_model_is_recurrent(self._pointer) or native.llama_model_is_hybrid(self._pointer)
@@ -217,6 +233,12 @@ class Memory:
         self.rules.copy(source, destination)
         native.llama_memory_seq_cp(self._pointer, source, destination, -1, -1)
 
+    def swap_in(self, sequence: int, length: int) -> None:
+        """The recurrent part of a sequence was put back to `length` tokens: cut the rest to the same."""
+        self.rules.restored(sequence, length)
+        if not native.llama_memory_seq_rm(self._pointer, sequence, length, -1):
+            raise LostStateError(f"llama.cpp cannot cut sequence {sequence} after a restore")
+
     def remove(self, sequence: int, start: int = 0) -> None:
         """Forget the tokens of a sequence from position `start` on."""
         self.rules.remove(sequence, start)
@@ -238,7 +260,8 @@ class Context:
 
     `tokens` is the room for all sequences together (one unified cache), `sequences` their number, `rows` the
     most rows of one decode, `outputs` the most rows with logits, `rollback` the recurrent snapshots kept a
-    sequence.
+    sequence. `taps` are the hidden rows to keep of each decode. `mtp` makes a context of the model's
+    multi-token-prediction block alone: its rows need hidden rows of the target, its memory is attention only.
     """
 
     def __init__(
@@ -251,6 +274,8 @@ class Context:
         outputs: int,
         threads: int,
         rollback: int = 0,
+        taps: Sequence[int] = (),
+        mtp: bool = False,
     ) -> None:
         parameters = native.llama_context_default_params()
         parameters.n_ctx = tokens
@@ -261,6 +286,8 @@ class Context:
         parameters.n_threads = parameters.n_threads_batch = threads
         parameters.kv_unified = True
         parameters.no_perf = True
+        if mtp:
+            parameters.ctx_type = native.LLAMA_CONTEXT_TYPE_MTP
         self._pointer = native.llama_init_from_model(model.pointer, parameters)
         if not self._pointer:
             raise ModelLoadError(
@@ -269,12 +296,27 @@ class Context:
                 native_log=native_log.text(),
             )
         self._vocabulary_size = model.size
+        self._width = model.width
         self._rows = rows
         self._outputs = outputs
+        self._last_rows = 0
+        self._recurrent = model.recurrent and not mtp
         self.tokens = int(native.llama_n_ctx(self._pointer))
-        self.rollback = int(native.llama_n_rs_seq(self._pointer))
-        self.memory = Memory(self._pointer, SequenceRules(self.rollback if model.recurrent else None))
+        self.rollback: int | None = int(native.llama_n_rs_seq(self._pointer)) if self._recurrent else None
+        self.memory = Memory(self._pointer, SequenceRules(self.rollback))
         self._make_batch(rows)
+        if mtp:
+            self._hidden = np.zeros((rows, self._width), np.float32)
+            self._batch.embd = self._hidden.ctypes.data_as(ctypes.POINTER(ctypes.c_float))
+        for tap in taps:
+            self._open_tap(tap)
+
+    def _open_tap(self, tap: int) -> None:
+        # Never masked: a batch that mixes rows with and without logits would return wrong rows.
+        if tap == NEXTN:
+            importlib.import_module("llama_cpp.llama_cpp_ext").llama_set_embeddings_nextn(self._pointer, True, False)
+        else:
+            _inner_layers("set", None, ctypes.c_uint32, ctypes.c_bool)(self._pointer, tap, True)
 
     def _make_batch(self, rows: int) -> None:
         """One batch for all decodes, over arrays that are filled by slices."""
@@ -293,10 +335,11 @@ class Context:
         self._batch.seq_id = self._sequence_pointers.ctypes.data_as(ctypes.POINTER(integers))
         self._batch.logits = self._wanted.ctypes.data_as(ctypes.POINTER(ctypes.c_int8))
 
-    def decode(self, batch: Batch) -> Logits:
+    def decode(self, batch: Batch, hidden: Rows | None = None) -> Logits:
         """Evaluate the batch; one row of logits for each wanted row, a view that the next decode overwrites.
 
-        Raises LostStateError when llama.cpp gave up in the middle, DecodeError when nothing was changed.
+        `hidden` has a row for each row of the batch, for an MTP context only. Raises LostStateError when
+        llama.cpp gave up in the middle, DecodeError when nothing was changed.
         """
         count = len(batch)
         if count > self._rows or batch.outputs > self._outputs:
@@ -305,7 +348,9 @@ class Context:
         self._positions[:count] = batch.positions
         self._sequences[:count] = batch.sequences
         self._wanted[:count] = batch.wanted
-        self._batch.n_tokens = count
+        if hidden is not None:
+            self._hidden[:count] = hidden
+        self._batch.n_tokens = self._last_rows = count
         self.memory.rules.check(batch)
         code = native.llama_decode(self._pointer, self._batch)
         if code != 0:
@@ -316,6 +361,34 @@ class Context:
             return np.empty((0, self._vocabulary_size), np.float32)
         logits = native.llama_get_logits(self._pointer)
         return np.ctypeslib.as_array(logits, (batch.outputs, self._vocabulary_size))
+
+    def hidden(self, tap: int) -> Rows:
+        """The hidden rows of the last decode, one a row of its batch: a view that the next decode overwrites."""
+        if tap == NEXTN:
+            private = importlib.import_module("llama_cpp.llama_cpp_ext")
+            rows = private.llama_get_embeddings_nextn(self._pointer)
+        else:
+            rows = _inner_layers("get", ctypes.POINTER(ctypes.c_float), ctypes.c_uint32)(self._pointer, tap)
+        return np.ctypeslib.as_array(rows, (self._last_rows, self._width))
+
+    def save(self, sequence: int) -> SavedState | None:
+        """What a cut could not bring back: the recurrent state of a sequence; None where any cut is allowed."""
+        if not self._recurrent:
+            return None
+        flags = native.LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY
+        size = native.llama_state_seq_get_size_ext(self._pointer, sequence, flags)
+        data = (ctypes.c_uint8 * size)()
+        if native.llama_state_seq_get_data_ext(self._pointer, data, size, sequence, flags) != size:
+            raise DecodeError(f"llama.cpp cannot save sequence {sequence}", native_log=native_log.text())
+        return SavedState(self.memory.rules.length(sequence), data)
+
+    def restore(self, sequence: int, state: SavedState) -> None:
+        """Put a sequence back to where it was saved."""
+        flags = native.LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY
+        data = state.data
+        if not native.llama_state_seq_set_data_ext(self._pointer, data, len(data), sequence, flags):
+            raise LostStateError(f"llama.cpp cannot restore sequence {sequence}", native_log=native_log.text())
+        self.memory.swap_in(sequence, state.length)
 
     def remove(self, sequence: int, start: int = 0) -> None:
         """Forget the tokens of a sequence from position `start` on."""
@@ -334,6 +407,18 @@ class Context:
         if self._pointer:
             native.llama_free(self._pointer)
             self._pointer = None
+
+
+def _inner_layers(verb: str, result: object, *arguments: object) -> Any:
+    """llama.cpp's private access to the input rows of a layer; llama-cpp-python does not bind it."""
+    last = "jb" if verb == "set" else "j"
+    plain = f"llama_{verb}_embeddings_layer_inp"
+    for name in (plain, f"_Z{len(plain)}{plain}P13llama_context{last}"):
+        with contextlib.suppress(AttributeError):
+            function = getattr(native._lib, name)
+            function.argtypes, function.restype = [native.llama_context_p_ctypes, *arguments], result
+            return function
+    raise ModelLoadError("this llama.cpp does not give access to inner layers")
 
 
 def _decode_error(code: int) -> DecodeError:

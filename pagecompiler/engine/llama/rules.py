@@ -52,6 +52,13 @@ class SequenceRules:
             self._pending.add(sequence)
         self._length[sequence] = start
 
+    def restored(self, sequence: int, length: int) -> None:
+        """A saved state of `length` tokens was put back: nothing can be rolled back before the next decode."""
+        self._length[sequence] = length
+        self._last_rows.pop(sequence, None)
+        self._pending.discard(sequence)
+        self._leave(sequence)
+
     def check(self, batch: Batch) -> None:
         """The batch will be decoded; llama.cpp does not always refuse a gap in the positions."""
         for sequence, (position, _) in batch.spans.items():

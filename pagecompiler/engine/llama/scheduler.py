@@ -1,22 +1,26 @@
-"""The loop: admit → fill → decode → pick → emit, one small step at a time.
+"""The loop: admit → fill → guess → verify → emit → roll back, one small step at a time.
 
 Requests wait for a lane; a lane is filled (the shared beginning copied from a keeper, the rest in chunks of
-its own decodes); then all filled lanes are decoded in one batch, one pass over the weights a step. Between
-two steps anything can be submitted or cancelled. Filling comes before decoding, so that lanes run together.
+its own decodes); then all filled lanes are verified in one batch, one pass over the weights a step: each
+lane's pending token and what was guessed to follow it. Without guesses this is plain decoding. Between two
+steps anything can be submitted or cancelled. Filling comes before verifying, so that lanes run together.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Mapping, Sequence
 from time import perf_counter
 
 from pagecompiler.engine.base import DecodeError
+from pagecompiler.engine.llama.drafting.base import Guess
+from pagecompiler.engine.llama.drafting.combined import Guesses, Step
 from pagecompiler.engine.llama.keepers import Keeper, Keepers
 from pagecompiler.engine.llama.lane import Job, Lane
 from pagecompiler.engine.llama.slotmask import SlotIndex, SlotMask
-from pagecompiler.engine.llama.target import Batch, Logits, LostStateError, Target, Vocabulary
-from pagecompiler.engine.types import Completion, EngineStats, FinishReason, GenerationEvent
+from pagecompiler.engine.llama.target import Batch, Logits, LostStateError, Rows, SavedState, Target, Vocabulary
+from pagecompiler.engine.types import Completion, EngineStats, FinishReason, GenerationEvent, Prefer
 
 KEEPERS = 2
 
@@ -24,14 +28,28 @@ KEEPERS = 2
 class Scheduler:
     """Runs jobs in `lanes` sequences of a target; keepers take the two sequences behind them.
 
-    `chunk` is the most prompt tokens of one decode, `keeper_room` bounds the tokens in keepers. `submit` and
-    `cancel` may be called from any thread, `step` from one at a time.
+    `chunk` is the most prompt tokens of one decode, `keeper_room` bounds the tokens in keepers, `guesses` are
+    the sources of guesses (none: plain decoding). `submit` and `cancel` may be called from any thread, `step`
+    from one at a time.
     """
 
-    def __init__(self, target: Target, vocabulary: Vocabulary, *, lanes: int, chunk: int, keeper_room: int) -> None:
+    def __init__(
+        self,
+        target: Target,
+        vocabulary: Vocabulary,
+        *,
+        lanes: int,
+        chunk: int,
+        keeper_room: int,
+        guesses: Guesses | None = None,
+        prefer: Prefer = Prefer.LATENCY,
+    ) -> None:
         self.stats = EngineStats()
         self._target = target
         self._vocabulary = vocabulary
+        self._guesses = guesses or Guesses(rows=lanes, equal=False)
+        self._most_lanes = lanes
+        self._prefer = prefer
         self._chunk = chunk
         self._free = list(range(lanes))
         self._lanes: list[Lane] = []  # in order of admission
@@ -58,8 +76,8 @@ class Scheduler:
             return not self._waiting and not self._lanes
 
     def step(self) -> list[GenerationEvent]:
-        """Do the next thing: admit a job, fill a lane by one chunk, or decode a token for each lane."""
-        started, native = perf_counter(), self.stats.target_seconds
+        """Do the next thing: admit a job, fill a lane by one chunk, or verify the guesses of lanes."""
+        started, native = perf_counter(), self._native_seconds()
         events = self._end_cancelled()
         filling = next((lane for lane in self._lanes if not lane.filled), None)
         if self._admit(events):
@@ -67,9 +85,13 @@ class Scheduler:
         elif filling is not None:
             self._fill(filling, events)
         elif self._lanes:
-            self._decode(events)
-        self.stats.python_seconds += perf_counter() - started - (self.stats.target_seconds - native)
+            self._verify(events)
+        self.stats.draft_passes, self.stats.draft_seconds = self._guesses.passes, self._guesses.seconds
+        self.stats.python_seconds += perf_counter() - started - (self._native_seconds() - native)
         return events
+
+    def _native_seconds(self) -> float:
+        return self.stats.target_seconds + self._guesses.seconds
 
     def _end_cancelled(self) -> list[GenerationEvent]:
         with self._lock:
@@ -86,8 +108,9 @@ class Scheduler:
 
     def _admit(self, events: list[GenerationEvent]) -> bool:
         """Give a free lane to the next job."""
+        most = self._guesses.depth.worth(self._most_lanes, self._prefer)
         with self._lock:
-            if not self._free or not self._waiting:
+            if not self._free or not self._waiting or len(self._lanes) >= most:
                 return False
             job = self._waiting.popleft()
         try:
@@ -97,6 +120,7 @@ class Scheduler:
             return True
         self._free.remove(lane.sequence)
         self._lanes.append(lane)
+        self._guesses.admitted(lane)
         self.stats.prompt_tokens += len(job.prompt.tokens)
         events.append(GenerationEvent(job.number, "admitted"))
         return True
@@ -121,6 +145,7 @@ class Scheduler:
             if keeper is not None:
                 # The decode right below ends the sharing of the keeper's cell.
                 self._target.copy(keeper.sequence, lane.sequence)
+                self._guesses.copied(keeper.sequence, lane.sequence)
                 lane.position = lane.reused = len(keeper.tokens)
                 self.stats.prompt_reused += lane.reused
             tokens = lane.job.prompt.tokens
@@ -130,21 +155,23 @@ class Scheduler:
             logits = self._evaluate(batch)
         except DecodeError as error:
             if keeper is not None:
-                self._target.remove(keeper.sequence)
+                self._remove(keeper.sequence)
                 self._keepers.forget(keeper)
             self._fail([lane], error, events)
             return
         lane.passes += 1
+        self._tell(batch, lane.sequence, chunk)
         lane.position += len(chunk)
         if last:
-            self._emit(lane, logits[0], events)
+            self._approve(lane, (), logits, events)
 
     def _fill_keeper(self, keeper: Keeper, batch: Batch) -> None:
         if keeper.decoded == 0:
-            self._target.remove(keeper.sequence)
+            self._remove(keeper.sequence)
         chunk = keeper.tokens[keeper.decoded : keeper.decoded + self._chunk]
         batch.add(keeper.sequence, chunk, keeper.decoded, wanted=0)
         self._evaluate(batch)
+        self._tell(batch, keeper.sequence, chunk)
         keeper.decoded += len(chunk)
 
     def _prefixes(self) -> list[tuple[int, ...]]:
@@ -153,21 +180,34 @@ class Scheduler:
             jobs = [*self._waiting, *(lane.job for lane in self._lanes if lane.passes == 0)]
         return [job.prefix for job in jobs]
 
-    def _decode(self, events: list[GenerationEvent]) -> None:
-        """One token for each lane, all in one batch with as many rows a lane."""
-        lanes = list(self._lanes)
-        batch = Batch()
-        rows = [batch.add(lane.sequence, (lane.pending,), lane.position, wanted=1) for lane in lanes]
+    def _verify(self, events: list[GenerationEvent]) -> None:
+        """One pass for the lanes of a step; each gets its approved tokens and one more."""
+        started = perf_counter()
+        step = self._guesses.next_step(self._lanes)
+        batch, saved = Batch(), dict[int, SavedState]()
+        wanted: list[slice] = []
         try:
+            for lane, guess, padding in zip(step.lanes, step.guesses, step.padding, strict=True):
+                if self._target.rollback is not None and len(guess) + padding > self._target.rollback:
+                    state = self._target.save(lane.sequence)
+                    if state is not None:
+                        saved[lane.sequence] = state
+                tokens = [*lane.owed, lane.pending, *guess]
+                wanted.append(
+                    batch.add(lane.sequence, tokens, lane.position, wanted=1 + len(guess), padding=padding)
+                )
             logits = self._evaluate(batch)
+            self.stats.verify_passes += 1
+            self.stats.verify_rows += len(batch)
+            hidden = {tap: self._target.hidden(tap) for tap in self._guesses.taps}
+            for index, (lane, where) in enumerate(zip(step.lanes, wanted, strict=True)):
+                lane.passes += 1
+                accepted = self._approve(lane, step.guesses[index], logits[where], events)
+                self._settle(step, index, accepted, hidden, saved.get(lane.sequence), batch)
         except DecodeError as error:
-            self._fail(lanes, error, events)
+            self._fail([lane for lane in step.lanes if lane in self._lanes], error, events)
             return
-        for lane, where in zip(lanes, rows, strict=True):
-            lane.passes += 1
-            lane.position += 1
-            self._emit(lane, logits[where.start], events)
-
+        self._guesses.timed(step, perf_counter() - started)
     def _evaluate(self, batch: Batch) -> Logits:
         started = perf_counter()
         try:
@@ -177,28 +217,73 @@ class Scheduler:
             self.stats.target_passes += 1
             self.stats.rows += len(batch)
 
-    def _emit(self, lane: Lane, row: Logits, events: list[GenerationEvent]) -> None:
-        """Pick the next token of a lane and write it, or end the lane."""
+    def _approve(self, lane: Lane, guess: Guess, rows: Logits, events: list[GenerationEvent]) -> int:
+        """Write what the target picks at each row, as long as it was guessed; then one token more.
+
+        Returns how many tokens of the guess were approved. The lane may have ended.
+        """
+        accepted, texts = 0, []
+        reason: FinishReason | None = None
+        problem: Exception | None = None
         try:
-            token = lane.pick(row)
-            if self._vocabulary.is_end(token):
-                self._finish(lane, FinishReason.END, events)
-                return
-            text, reason = lane.take(token, self._vocabulary.piece(token))
+            while reason is None:
+                token = lane.pick(rows[accepted])
+                if self._vocabulary.is_end(token):
+                    reason = FinishReason.END
+                    break
+                text, reason = lane.take(token, self._vocabulary.piece(token))
+                self.stats.tokens += 1
+                texts.append(text)
+                if accepted == len(guess) or guess[accepted] != token:
+                    break
+                accepted += 1
         except Exception as error:  # a monitor is the caller's code; the other lanes must go on
-            self._finish(lane, FinishReason.FAILED, events, error)
-            return
-        self.stats.tokens += 1
-        if text:
-            number = lane.job.number
-            events.append(GenerationEvent(number, "text", text=text, tokens=len(lane.emitted)))
+            reason, problem = FinishReason.FAILED, error
+        lane.count(len(guess), accepted)
+        self.stats.drafted += len(guess)
+        self.stats.accepted += accepted
+        if any(texts):
+            events.append(lane.event("text", text="".join(texts)))
         if reason is not None:
-            self._finish(lane, reason, events)
+            self._finish(lane, reason, events, problem)
+        return accepted
+
+    def _settle(
+        self, step: Step, index: int, accepted: int, hidden: Mapping[int, Rows], saved: SavedState | None, batch: Batch
+    ) -> None:
+        """Take back what was not approved, and tell the drafters what stays."""
+        lane = step.lanes[index]
+        if lane not in self._lanes:
+            self._guesses.verified(step, index, accepted, ended=True)
+            return
+        position, count = batch.spans[lane.sequence]
+        first = batch.starts[lane.sequence]
+        owed, kept = len(lane.owed), len(lane.owed) + 1 + accepted
+        tokens = batch.tokens[first : first + kept]
+        rows = slice(first + owed, first + kept)
+        told = {tap: table[rows] for tap, table in hidden.items()}
+        self._guesses.decoded(lane.sequence, position + owed, tokens[owed:], told)
+        rollback = self._target.rollback
+        if saved is None or rollback is None or count - kept <= rollback:
+            if kept < count:
+                self._target.remove(lane.sequence, position + kept)
+            lane.position, lane.owed = position + kept, []
+        else:
+            self._target.restore(lane.sequence, saved)
+            lane.owed = tokens
+        self._guesses.verified(step, index, accepted, ended=False)
+
+    def _tell(self, batch: Batch, sequence: int, tokens: Sequence[int]) -> None:
+        """The drafters follow prompts and keepers too."""
+        position, count = batch.spans[sequence]
+        hidden = {tap: self._target.hidden(tap)[:count] for tap in self._guesses.taps}
+        self._guesses.decoded(sequence, position, tokens, hidden)
 
     def _fail(self, lanes: list[Lane], error: DecodeError, events: list[GenerationEvent]) -> None:
         """The lanes of a failed decode are lost; after a lost state all lanes and the keepers are."""
         if isinstance(error, LostStateError):
             self._target.clear()
+            self._guesses.cleared()
             self._keepers.forget()
             lanes = list(self._lanes)
         for lane in lanes:
@@ -207,13 +292,15 @@ class Scheduler:
     def _finish(
         self, lane: Lane, reason: FinishReason, events: list[GenerationEvent], error: Exception | None = None
     ) -> None:
-        self._target.remove(lane.sequence)
+        self._remove(lane.sequence)
         self._lanes.remove(lane)
         self._free.append(lane.sequence)
         self._free.sort()
-        ended = lane.completion(reason, error)
-        number = lane.job.number
-        events.append(GenerationEvent(number, "finished", tokens=len(lane.emitted), completion=ended))
+        events.append(lane.event("finished", completion=lane.completion(reason, error)))
+
+    def _remove(self, sequence: int) -> None:
+        self._target.remove(sequence)
+        self._guesses.finished(sequence)
 
 
 def _refuse(job: Job, reason: FinishReason, events: list[GenerationEvent], error: Exception | None = None) -> None:

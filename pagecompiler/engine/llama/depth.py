@@ -1,0 +1,148 @@
+"""How many tokens to draft: chosen from what steps have cost and how many guesses were approved.
+
+With acceptance p(i) at position i a lane gets 1 + p1 + p1·p2 + … tokens from a step of depth K. A step costs
+what a pass over its rows costs, a step function of the rows rather than a line, and K draft passes. Depth 0 is
+plain decoding. After SmartSpec (arXiv 2406.14066): cost is looked up, acceptance is followed while running.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from statistics import median
+
+from pagecompiler.engine.types import Prefer
+
+KEPT_SAMPLES = 15
+TRIED_STEPS = 3  # samples of a depth before it is judged
+FIRST_REST = 128  # steps at one depth before another one is tried again; doubles each time
+LONGEST_REST = 4096
+FORGET = 0.98
+PRIOR = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What is known of a machine, a model and a build: seconds by (lanes, depth), acceptance by position."""
+
+    steps: Mapping[tuple[int, int], float]
+    acceptance: tuple[float, ...]
+
+
+class Acceptance:
+    """The share of guesses that were approved at each position, of those whose predecessors were; recent ones count
+    more."""
+
+    def __init__(self, known: Iterable[float] = ()) -> None:
+        self._tried: list[float] = []
+        self._approved: list[float] = []
+        for share in known:
+            self._tried.append(TRIED_STEPS)
+            self._approved.append(TRIED_STEPS * share)
+
+    def add(self, drafted: int, accepted: int) -> None:
+        """A guess of `drafted` tokens was verified; the first `accepted` were approved."""
+        for position in range(min(drafted, accepted + 1)):
+            if position == len(self._tried):
+                self._tried.append(0.0)
+                self._approved.append(0.0)
+            self._tried[position] = self._tried[position] * FORGET + 1
+            self._approved[position] = self._approved[position] * FORGET + (position < accepted)
+
+    def share(self, position: int) -> float:
+        """The share at a position from 0; of one not tried yet that of the position before it."""
+        if not self._tried:
+            return PRIOR
+        at = min(position, len(self._tried) - 1)
+        return self._approved[at] / self._tried[at] if self._tried[at] else PRIOR
+
+    def expected(self, depth: int) -> float:
+        """The tokens that a lane gets from a step of this depth."""
+        tokens = run = 1.0
+        for position in range(depth):
+            run *= self.share(position)
+            tokens += run
+        return tokens
+
+    def shares(self) -> tuple[float, ...]:
+        """All shares that were tried."""
+        return tuple(self.share(position) for position in range(len(self._tried)))
+
+
+class Depth:
+    """Chooses the depth for a number of live lanes, `deepest` at most.
+
+    `least` 1 is for a method that was asked for by name: it always drafts. `fixed` switches the choice off.
+    Steps of an unknown depth are tried first; later the others are tried again, seldom. A depth that loses
+    stays out longer each time.
+    """
+
+    def __init__(
+        self, *, deepest: int, least: int = 0, fixed: int | None = None, known: Measured | None = None
+    ) -> None:
+        self.deepest = deepest
+        self._least = least
+        self._fixed = fixed
+        self._steps: dict[tuple[int, int], deque[float]] = {}
+        self._rests: dict[int, tuple[int, int]] = {}  # lanes → steps until the next trial, length of a rest
+        self._trials: dict[int, int] = {}  # lanes → the depth on trial
+        self.acceptance = Acceptance(known.acceptance if known else ())
+        for key, seconds in (known.steps if known else {}).items():
+            self._steps[key] = deque([seconds] * TRIED_STEPS, KEPT_SAMPLES)
+
+    def choose(self, lanes: int) -> int:
+        """The depth of the next step of so many lanes."""
+        if self._fixed is not None:
+            return self._fixed
+        depths = range(self._least, self.deepest + 1)
+        untried = [depth for depth in depths if len(self._steps.get((lanes, depth), ())) < TRIED_STEPS]
+        if untried:
+            return untried[0]
+        trial = self._trials.get(lanes)
+        return trial if trial is not None else self.best(lanes)
+
+    def best(self, lanes: int) -> int:
+        """The depth of which a lane gets most tokens a second, as far as is known."""
+        depths = range(self._least, self.deepest + 1)
+        known = [depth for depth in depths if (lanes, depth) in self._steps]
+        return max(known, key=lambda depth: self.rate(lanes, depth), default=self._least)
+
+    def rate(self, lanes: int, depth: int) -> float:
+        """Tokens a second of all lanes together at a depth that was measured."""
+        return lanes * self.acceptance.expected(depth) / median(self._steps[lanes, depth])
+
+    def worth(self, most: int, prefer: Prefer) -> int:
+        """How many lanes to fill when more requests wait: all of them, or as many as give most tokens a second."""
+        if prefer is Prefer.LATENCY:
+            return most
+        measured = {lanes for lanes, _ in self._steps if lanes <= most}
+        if most not in measured:
+            return most
+        return max(measured, key=lambda lanes: (self.rate(lanes, self.best(lanes)), lanes))
+
+    def observed(self, lanes: int, depth: int, seconds: float) -> None:
+        """A step of so many lanes at this depth took `seconds`, drafting included."""
+        self._steps.setdefault((lanes, depth), deque(maxlen=KEPT_SAMPLES)).append(seconds)
+        left, rest = self._rests.get(lanes, (FIRST_REST, FIRST_REST))
+        if lanes in self._trials:
+            if depth == self._trials[lanes]:
+                left += 1
+            if left >= TRIED_STEPS:
+                better = self.best(lanes) == self._trials.pop(lanes)
+                rest = FIRST_REST if better else min(2 * rest, LONGEST_REST)
+                left = rest
+        else:
+            left -= 1
+            if left <= 0 and self.deepest > self._least:
+                best = self.best(lanes)
+                others = [d for d in (best + 1, best - 1) if self._least <= d <= self.deepest]
+                # Neighbours take turns; from plain the way back is one step.
+                self._trials[lanes] = others[(rest // FIRST_REST).bit_length() % len(others)]
+                left = 0
+        self._rests[lanes] = (left, rest)
+
+    def measured(self) -> Measured:
+        """What is worth keeping."""
+        steps = {key: median(samples) for key, samples in self._steps.items() if len(samples) >= TRIED_STEPS}
+        return Measured(steps, self.acceptance.shares())

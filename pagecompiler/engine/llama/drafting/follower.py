@@ -1,0 +1,209 @@
+"""A model that follows the target: what `mtp` and `draft` have in common.
+
+The follower has a context of its own with the same sequences. What the target keeps is first only noted; the
+rows that are missing are decoded together with the first row of a draft. With hidden rows, the row of token
+x(p) at position p carries the target's hidden row h(p - 1), as the block was trained (research: DeepSeek-V3,
+arXiv 2412.19437, section 2.2). A failing follower has no guesses; it never fails a request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from pagecompiler.engine.base import DecodeError
+from pagecompiler.engine.llama.drafting.base import Decoded, Drafter, Guess
+from pagecompiler.engine.llama.target import NEXTN, Batch, Logits, LostStateError, Rows, SavedState
+
+if TYPE_CHECKING:
+    from pagecompiler.engine.llama.lane import Lane
+
+FLUSHED_ROWS = 64  # a lane that is not drafted for does not collect hidden rows without end
+
+
+class DraftContext(Protocol):
+    """A context of the model that drafts."""
+
+    def decode(self, batch: Batch, hidden: Rows | None = None) -> Logits: ...
+
+    def hidden(self, tap: int) -> Rows: ...
+
+    def save(self, sequence: int) -> SavedState | None: ...
+
+    def restore(self, sequence: int, state: SavedState) -> None: ...
+
+    def remove(self, sequence: int, start: int = 0) -> None: ...
+
+    def copy(self, source: int, destination: int) -> None: ...
+
+    def clear(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(slots=True)
+class _Trail:
+    """How far one sequence is followed: `known` tokens are in the follower's memory, `tokens` come next.
+
+    `hidden` holds a row for each of `tokens`, `last` the one for the token after them. `shared` is set between
+    a copy and the next decode.
+    """
+
+    known: int = 0
+    tokens: list[int] = field(default_factory=list)
+    hidden: list[Rows] = field(default_factory=list)
+    last: Rows | None = None
+    shared: bool = False
+    lost: bool = False
+
+    def copy(self) -> _Trail:
+        return _Trail(self.known, list(self.tokens), list(self.hidden), self.last, True, self.lost)
+
+
+class Follower(Drafter):
+    """Drafts with a context that follows the target; `rows` is the most rows of one of its decodes."""
+
+    def __init__(self, context: DraftContext, *, rows: int, width: int | None = None) -> None:
+        """`width` is the size of a hidden row; None: the model drafts from tokens alone."""
+        super().__init__()
+        self._context = context
+        self._rows = rows
+        self._width = width
+        self._trails: dict[int, _Trail] = {}
+
+    def behind(self, sequence: int) -> int:
+        """How many tokens of the target's memory are only noted."""
+        return len(self._trails[sequence].tokens) if sequence in self._trails else 0
+
+    def decoded(self, rows: Decoded) -> None:
+        trail = self._trails.setdefault(rows.sequence, _Trail())
+        if trail.lost:
+            return
+        skip = trail.known + len(trail.tokens) - rows.position
+        trail.tokens += rows.tokens[skip:]
+        if self._width is not None:
+            own = rows.hidden[NEXTN]
+            before = np.zeros(self._width, np.float32) if trail.last is None else trail.last
+            carried = np.concatenate([before[None], own[:-1]])[skip:]
+            if len(carried):
+                trail.hidden.append(carried)
+            trail.last = own[-1].copy()
+        if trail.shared or len(trail.tokens) >= FLUSHED_ROWS:
+            self._flush(rows.sequence, trail)
+
+    def copied(self, source: int, destination: int) -> None:
+        trail = self._trails.get(source, _Trail(lost=True))
+        self._flush(source, trail)
+        if not trail.lost:
+            self._context.copy(source, destination)
+        self._trails[destination] = trail.copy()
+
+    def finished(self, sequence: int) -> None:
+        if self._trails.pop(sequence, None) is not None:
+            self._context.remove(sequence)
+
+    def cleared(self) -> None:
+        self._trails.clear()
+        self._context.clear()
+
+    def close(self) -> None:
+        self._context.close()
+
+    def propose(self, lanes: Sequence[Lane], depth: int) -> list[Guess]:
+        live = [lane for lane in lanes if not self._trail(lane).lost]
+        while live and sum(len(self._trail(lane).tokens) + 1 for lane in live) > self._rows:
+            longest = max(live, key=lambda lane: len(self._trail(lane).tokens))
+            self._flush(longest.sequence, self._trail(longest))
+            live = [lane for lane in live if not self._trail(lane).lost]
+        drafts: dict[int, list[int]] = {lane.sequence: [] for lane in live}
+        try:
+            if live:
+                self._draft(live, depth, drafts)
+        except DecodeError as error:
+            self._lose([lane.sequence for lane in live], error)
+            drafts = {}
+        return [drafts.get(lane.sequence, []) for lane in lanes]
+
+    def _trail(self, lane: Lane) -> _Trail:
+        return self._trails.setdefault(lane.sequence, _Trail(lost=lane.position > 0))
+
+    def _draft(self, lanes: Sequence[Lane], depth: int, drafts: dict[int, list[int]]) -> None:
+        """Catch up and draft the first tokens in one decode, then the others one by one, then go back."""
+        batch = Batch()
+        carried: list[Rows] = []
+        for lane in lanes:
+            trail = self._trail(lane)
+            batch.add(lane.sequence, [*trail.tokens, lane.pending], trail.known, wanted=1)
+            if self._width is not None:
+                assert trail.last is not None
+                carried += [*trail.hidden, trail.last[None]]
+        picked, hidden = self._decode(batch, carried)
+        for lane in lanes:
+            trail = self._trail(lane)
+            trail.known += len(trail.tokens) + 1
+            trail.tokens, trail.hidden, trail.shared = [], [], False
+        saved = {lane.sequence: self._context.save(lane.sequence) for lane in lanes} if depth > 1 else {}
+        for done in range(depth):
+            for lane, token in zip(lanes, picked, strict=True):
+                drafts[lane.sequence].append(int(token))
+                lane.draft_passes += 1
+            if done + 1 == depth:
+                break
+            batch = Batch()
+            for lane in lanes:
+                token = drafts[lane.sequence][-1]
+                batch.add(lane.sequence, [token], self._trail(lane).known + done, wanted=1)
+            picked, hidden = self._decode(batch, hidden)
+        if depth > 1:
+            self._go_back(lanes, saved)
+
+    def _go_back(self, lanes: Sequence[Lane], saved: dict[int, SavedState | None]) -> None:
+        for lane in lanes:
+            state = saved[lane.sequence]
+            if state is None:
+                self._context.remove(lane.sequence, self._trail(lane).known)
+            else:
+                self._context.restore(lane.sequence, state)
+
+    def _decode(self, batch: Batch, carried: list[Rows]) -> tuple[list[int], list[Rows]]:
+        """The arg-max of each wanted row, and for the next decode the hidden rows of those rows."""
+        started = perf_counter()
+        try:
+            logits = self._context.decode(batch, np.concatenate(carried) if carried else None)
+        finally:
+            self.passes += 1
+            self.seconds += perf_counter() - started
+        picked = [int(token) for token in logits.argmax(axis=1)] if len(logits) else []
+        if self._width is None or not picked:
+            return picked, []
+        rows = self._context.hidden(NEXTN)[np.flatnonzero(batch.wanted)]
+        return picked, [rows]
+
+    def _flush(self, sequence: int, trail: _Trail) -> None:
+        """Decode what is only noted."""
+        hidden = np.concatenate(trail.hidden) if trail.hidden else None
+        try:
+            for start in range(0, len(trail.tokens), self._rows):
+                chunk = trail.tokens[start : start + self._rows]
+                batch = Batch()
+                batch.add(sequence, chunk, trail.known, wanted=0)
+                self._decode(batch, [] if hidden is None else [hidden[start : start + len(chunk)]])
+                trail.known += len(chunk)
+                trail.shared = False
+        except DecodeError as error:
+            self._lose([sequence], error)
+            return
+        trail.tokens, trail.hidden = [], []
+
+    def _lose(self, sequences: Sequence[int], error: DecodeError) -> None:
+        """These sequences can no longer be followed; after a lost state none can."""
+        if isinstance(error, LostStateError):
+            self._context.clear()
+            sequences = list(self._trails)
+        for sequence in sequences:
+            self._context.remove(sequence)
+            self._trails[sequence] = _Trail(lost=True)

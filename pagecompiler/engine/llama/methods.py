@@ -1,0 +1,132 @@
+"""From options to sources of guesses: what is possible with these files, and what is not and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from pagecompiler.engine.base import ModelLoadError
+from pagecompiler.engine.gguf_header import read_metadata
+from pagecompiler.engine.llama.depth import Depth, Measured
+from pagecompiler.engine.llama.drafting.base import Drafter
+from pagecompiler.engine.llama.drafting.combined import Guesses
+from pagecompiler.engine.llama.drafting.draft_model import DraftModel
+from pagecompiler.engine.llama.drafting.lookup import Lookup
+from pagecompiler.engine.llama.drafting.mtp import Mtp
+from pagecompiler.engine.llama.drafting.previous import Previous
+from pagecompiler.engine.llama.library import Model, native_support
+from pagecompiler.engine.types import Decoding, Method
+
+DEEPEST = 4
+FIRST_DEEPEST = 3  # until something was measured: each snapshot of a large model's state costs memory
+FIRST_STRIDE = 8
+LONGEST_STRIDE = 255
+STRIDE_LOGITS = 1 << 24  # bounds the memory of a stride's logits, in numbers
+
+
+@dataclass(slots=True)
+class Plan:
+    """What will draft. `main` is MTP, DRAFT or PLAIN; `notes` say what was asked for and is not possible."""
+
+    decoding: Decoding
+    main: Method
+    lookup: bool
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def guesses(self) -> bool:
+        """Whether anything drafts short guesses."""
+        return self.lookup or self.main is not Method.PLAIN
+
+
+def plan_methods(path: Path, decoding: Decoding) -> Plan:
+    """Decide by the headers of the files, before anything is loaded.
+
+    Raises ModelLoadError when a method was asked for by name and its model is not there.
+    """
+    method, draft = decoding.method, decoding.draft_model
+    if method is Method.DRAFT and draft is None:
+        raise ModelLoadError("--method draft needs a draft model", hint="give one with --draft-model")
+    block = nextn_layers(path if draft is None else draft) > 0
+    if method is Method.MTP and not block:
+        raise ModelLoadError(
+            f"{path if draft is None else draft} has no multi-token-prediction block",
+            hint="use --method auto, lookup or draft",
+        )
+    main = Method.PLAIN
+    if method is Method.MTP or (method is Method.AUTO and block):
+        main = Method.MTP
+    elif method is Method.DRAFT or (method is Method.AUTO and draft is not None):
+        main = Method.DRAFT
+    plan = Plan(decoding, main, lookup=method in (Method.AUTO, Method.LOOKUP))
+    if main is Method.MTP and not native_support().nextn:
+        plan.main = Method.PLAIN
+        plan.notes.append("mtp is off: this llama.cpp lacks the private functions that it needs")
+    return plan
+
+
+def nextn_layers(path: Path) -> int:
+    """The multi-token-prediction blocks that a file says it has."""
+    metadata = read_metadata(path)
+    count = metadata.get(f"{metadata.get('general.architecture')}.nextn_predict_layers")
+    return count if isinstance(count, int) else 0
+
+
+def deepest_guess(plan: Plan, known: Measured | None) -> int:
+    """The depth to make room for: the given one, or one more than what was best so far."""
+    if not plan.guesses:
+        return 0
+    if plan.decoding.depth is not None:
+        return plan.decoding.depth
+    if known is None or not known.steps:
+        return FIRST_DEEPEST
+    depth = Depth(deepest=DEEPEST, known=known)
+    return min(DEEPEST, 1 + max(depth.best(lanes) for lanes, _ in known.steps))
+
+
+def longest_stride(plan: Plan, vocabulary: int) -> int:
+    """The longest stride over a previous answer; 0 when there are none."""
+    return min(LONGEST_STRIDE, STRIDE_LOGITS // vocabulary - 1) if plan.decoding.previous else 0
+
+
+def make_guesses(
+    plan: Plan, model: Model, *, known: Measured | None, deepest: int, rollback: int | None, rows: int,
+    tokens: int, sequences: int, threads: int, chunk: int,
+) -> tuple[Guesses, Model | None]:  # fmt: skip
+    """The sources of guesses, and the model that was loaded for them. Raises ModelLoadError."""
+    decoding = plan.decoding
+    drafter: Drafter | None = None
+    loaded: Model | None = None
+    if plan.main is not Method.PLAIN:
+        source = model
+        if decoding.draft_model is not None:
+            device = decoding.draft_device
+            layers = -1 if native_support().gpu and device is None else 0
+            loaded = source = Model(
+                decoding.draft_model, gpu_layers=layers, load_mtp=plan.main is Method.MTP, device=device
+            )
+        make = Mtp if plan.main is Method.MTP else DraftModel
+        try:
+            drafter = make(model, source, tokens=tokens, sequences=sequences, rows=chunk, threads=threads)
+        except ModelLoadError:
+            if loaded is not None:
+                loaded.close()
+            raise
+    stride = longest_stride(plan, model.size)
+    least = 1 if deepest and decoding.method in (Method.MTP, Method.DRAFT, Method.LOOKUP) else 0
+    fixed = decoding.depth if plan.guesses else 0
+    return Guesses(
+        previous=Previous(first=rollback or FIRST_STRIDE, longest=stride) if stride > 0 else None,
+        lookup=Lookup() if plan.lookup else None,
+        main=drafter,
+        depth=Depth(deepest=deepest, least=least, fixed=fixed, known=known),
+        rows=rows,
+        equal=rollback is not None,
+    ), loaded
+
+
+def without_rollback(plan: Plan, problem: str) -> Plan:
+    """The plan of a model whose state cannot be rolled back: only previous answers, by saved states."""
+    name = plan.main if plan.main is not Method.PLAIN else Method.LOOKUP
+    note = f"{name} is off: {problem}"
+    return replace(plan, main=Method.PLAIN, lookup=False, notes=[*plan.notes, note])
