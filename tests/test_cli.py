@@ -15,6 +15,7 @@ from referencing import Registry, Resource
 
 from pagecompiler import cli
 from pagecompiler.codes import CODES
+from pagecompiler.commands.compile import compile_command
 from pagecompiler.resources import data_path
 
 SPEC = """title: Kettle
@@ -179,7 +180,7 @@ def test_every_command_has_help_with_an_example(run: Run, command: str) -> None:
 
 def test_the_defaults_of_flags(run: Run) -> None:
     """Paired or changed defaults of the library would switch a feature off unnoticed."""
-    values = cli.compile_command.make_context("compile", ["spec.yaml"]).params
+    values = compile_command.make_context("compile", ["spec.yaml"]).params
     expected = {"attempts": 3, "lanes": 5, "prompts": "auto", "top_k": 0, "top_p": 1.0, "seed": 0}
     assert {name: values[name] for name in expected} == expected
     flags = ("as_json", "no_cache", "force", "quiet", "verbose", "no_color")

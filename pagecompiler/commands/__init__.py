@@ -1,0 +1,1 @@
+"""The commands of `pagec`, one file a subject; cli.py puts them together."""

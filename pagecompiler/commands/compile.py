@@ -1,0 +1,97 @@
+"""`pagec compile`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pagecompiler.commands.options import build_options, compile_options, model_option
+from pagecompiler.commands.screen import CONTEXT, Screen, fail, make_screen, screen_options
+from pagecompiler.commands.specs import load, read_spec, refuse_folders, shown
+
+if TYPE_CHECKING:
+    from pagecompiler.build import CompileOptions, EngineSource, PageResult
+
+
+@click.command("compile", context_settings=CONTEXT)
+@click.argument("specs", nargs=-1, required=True, metavar="SPEC...")
+@click.option("-o", "--output", metavar="PATH", help="A file (.html), a folder, or - for stdout.  [default: output/]")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object about the build on stdout.")
+@build_options
+@screen_options
+def compile_command(specs: tuple[str, ...], output: str | None, as_json: bool, **options: Any) -> None:
+    """Compile specs into pages; prints the path of each page.
+
+    SPEC is a YAML file, or - for stdin. A page that is not valid is never written: then the old one stays.
+
+    \b
+    pagec compile specs/kettle.yaml
+    pagec compile specs/kettle.yaml -o public/index.html
+    pagec compile a.yaml b.yaml --json
+    """
+    from pagecompiler.api import engine_maker
+    from pagecompiler.build import EngineSource
+    from pagecompiler.outputs import OutputError, plan_outputs
+
+    screen = make_screen(options)
+    refuse_folders(specs)
+    try:
+        outputs = plan_outputs(specs, output, json=as_json)
+    except OutputError as error:
+        fail(str(error), error.exit_code)
+    model = model_option(options["model"])
+    screen.say(f"model: {model.name} ({model.source})")
+    source = EngineSource(model, engine_maker(model, options["lanes"]))
+    results: list[PageResult] = []
+    try:
+        for spec, target in zip(specs, outputs, strict=True):
+            settings = compile_options(options, model, target.path)
+            result = _compile_one(spec, source, settings, screen)
+            results.append(result)
+            if result.html is not None and not as_json:
+                _print_page(result, screen)
+    finally:
+        source.close()
+    if as_json:
+        from pagecompiler.report import pages_json
+
+        click.echo(json.dumps(pages_json(results), ensure_ascii=False))
+    if not all(result.ok for result in results):
+        raise click.exceptions.Exit(1)
+
+
+def _compile_one(spec: str, source: EngineSource, settings: CompileOptions, screen: Screen) -> PageResult:
+    from pagecompiler.build import PageResult, compile_spec
+    from pagecompiler.diagnostics import CompileError
+
+    data = read_spec(spec)
+    try:
+        loaded = load(spec, data)
+    except CompileError as error:
+        screen.report(error.diagnostics, error.sources)
+        return PageResult(shown(spec), None, None, 0.0, source.model.name, None, (), error.diagnostics)
+    with screen.progress() as progress:
+        result = compile_spec(loaded, source, settings, progress)
+    screen.report(result.diagnostics, loaded.sources)
+    if result.ok:
+        decoded = sum(len(c.tokens) for block in result.blocks for c in block.completions)
+        reused = sum(block.state == "reused" for block in result.blocks)
+        screen.say(
+            f"{shown(spec)}: {len(result.blocks)} blocks, {reused} reused, {decoded} tokens, {result.seconds:.2f} s"
+        )
+    elif result.output is None and settings.output is not None and settings.output.exists():
+        screen.say(f"{shown(spec)}: failed, {settings.output} stays as it was")
+    return result
+
+
+def _print_page(result: PageResult, screen: Screen) -> None:
+    if result.output is not None:
+        click.echo(str(result.output))
+        return
+    # Not click.echo: the page must come out byte for byte, also on Windows.
+    sys.stdout.flush()
+    sys.stdout.buffer.write((result.html or "").encode())
+    sys.stdout.buffer.flush()
