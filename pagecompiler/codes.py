@@ -138,7 +138,7 @@ CODES: dict[str, Code] = {
     "E0213": Code(
         "not a number",
         "The value of a chart must be a number; a decimal mark, group marks and a unit or % are allowed.",
-        "write for example 1,200 or 12.5 %",
+        "write for example 1200 or 12.5 %",
     ),
     "E0214": Code("negative number", "A bar cannot be shorter than nothing.", "use a table for negative numbers"),
     "E0215": Code("not a size", "Width and height are whole CSS pixels from 1 to 20000.", "write for example 640"),
@@ -151,7 +151,7 @@ CODES: dict[str, Code] = {
     "W0218": Code(
         "number can be read in two ways",
         "A mark before three digits may group thousands or begin decimals.",
-        "write 1234 or 1.2340",
+        "write the number without marks between thousands",
     ),
     "W0219": Code(
         "units differ",
@@ -171,7 +171,7 @@ CODES: dict[str, Code] = {
     "E0305": Code(
         "not an id",
         "An id begins with a letter or digit and has letters, digits, `-`, `_` and `.`.",
-        "change the id",
+        "write for example my-section",
     ),
     "E0306": Code("reserved id", "The compiler uses this id itself.", "choose another id"),
     "E0307": Code(

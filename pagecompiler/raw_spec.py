@@ -177,11 +177,14 @@ class _Reader:
             hint = f'delete the key, or quote it if the word is meant: "{value.text}"'
             self.add("E0202", message, self.source.span(value.start, value.end), hint)
         else:
-            self.add("E0202", f"`{name}` has no value", self.source.span(key.start, key.end))
+            # In braces a key without a colon is most often the rest of a text that has a comma.
+            in_braces = rest.lstrip()[:1] in (",", "}")
+            hint = 'a comma in {…} begins a new key: put the text in quotes, as in text: "one, two"' if in_braces else ""
+            self.add("E0202", f"`{name}` has no value", self.source.span(key.start, key.end), hint)
 
     def _text(self, node: Scalar, path: SpecPath, span: Span) -> str | None:
         if node.plain and node.text in _NULLS:
-            if not node.text and len(path) > 3 and path[-3] == "rows":
+            if not node.text and ("rows" in path[-3:] or "columns" in path[-2:]):
                 return ""
             message = f"`{node.text}` is no value" if node.text else "this item is empty"
             hint = 'write "" for an empty table cell' if "rows" in path else "write a text, or delete the item"

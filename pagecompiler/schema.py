@@ -153,10 +153,10 @@ class Pricing(SectionBase):
 
 
 class Table(SectionBase):
-    """`rows` are each as long as `columns`; a cell may be empty."""
+    """`rows` are each as long as `columns`; a cell may be empty, also one of `columns`."""
 
     kind: Literal["table"]
-    columns: list[Text] = Field(min_length=1, max_length=MAX_COLUMNS)
+    columns: list[str] = Field(min_length=1, max_length=MAX_COLUMNS)
     rows: list[list[OptionalText]] = Field(min_length=1)
     caption: Text | None = None
 

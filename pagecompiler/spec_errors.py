@@ -117,6 +117,8 @@ def _wrong_shape(path: SpecPath, name: str, kind: str, given: Any, raw: RawSpec)
     wanted, hint = "of another shape", ""
     if kind == "string_type":
         wanted, hint = "a text", "write it in one line, or as a block after `|`"
+        if isinstance(given, list) and given and all(isinstance(entry, str) for entry in given):
+            hint = f"write {_short(', '.join(given))}"
     elif kind == "list_type":
         wanted, hint = "a list", "begin each entry with `- `"
     elif kind.startswith(("model", "dict")):

@@ -107,7 +107,8 @@ def _rows(path: SpecPath, table: schema.Table, raw: RawSpec) -> Iterator[Found]:
         if len(row) != width:
             span = first_line(raw.at((*path, "rows", index)))
             message = f"the row has {_count(len(row), 'cell')}; the table has {_count(width, 'column')}"
-            yield "E0212", message, span, ""
+            hint = "a comma separates cells: put a text that has one in quotes" if len(row) > width else ""
+            yield "E0212", message, span, hint
 
 
 def _count(number: int, noun: str) -> str:
@@ -122,7 +123,7 @@ def _bars(path: SpecPath, chart: schema.Chart, raw: RawSpec) -> Iterator[Found]:
             continue
         span = raw.at((*path, "items", index, "value"))
         if number.ambiguous:
-            yield "W0218", f"`{bar.value}` is taken as {number.value}", span, ""
+            yield "W0218", f"`{bar.value}` is taken as {number.value}", span, f"write {number.value} if that is meant"
         unit = " ".join(filter(None, (number.unit, bar.unit)))
         if units and unit != units[0]:
             first = f"`{units[0]}`" if units[0] else "nothing"
