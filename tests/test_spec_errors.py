@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pagecompiler import schema
 from pagecompiler.codes import CODES
 from pagecompiler.diagnostics import CompileError, Diagnostic
 from pagecompiler.spec import load_spec
@@ -259,3 +260,28 @@ def test_more_than_a_hundred_findings_are_cut_but_no_error_is_lost(tmp_path: Pat
 def test_an_anchor_is_not_doubted_while_a_section_is_not_understood(tmp_path: Path) -> None:
     data = BASE + 'nav: {brand: B, links: [{text: x, href: "#x"}]}\nsections:\n- {kind: prse, heading: X}\n'
     assert [item.code for item in findings(data, tmp_path)] == ["E0204"]
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "hint"),
+    [
+        ("hero: {heading: H, text: one, two}", "E0202", "a comma in {…} begins a new key"),
+        ("sections:\n- {kind: table, heading: T, columns: [a], rows: [[$2,450]]}", "E0212", "a comma separates cells"),
+        ("sections:\n- {kind: chart, heading: C, items: [{label: a, value: '4,100'}]}", "W0218", "write 4100 if"),
+        ("theme: {mood: [calm, bold]}", "E0205", "write calm, bold"),
+        ("sections:\n- {kind: prose, id: My Id, heading: P, paragraphs: [a]}", "E0305", "write for example my-section"),
+    ],
+)
+def test_hints_name_what_newcomers_meant(text: str, code: str, hint: str) -> None:
+    hero = "" if "hero" in text else "hero: {heading: H}\n"
+    try:
+        findings = load_spec("x.yaml", data=f"title: T\n{hero}{text}\n".encode()).warnings
+    except CompileError as error:
+        findings = error.diagnostics
+    assert [finding.hint.startswith(hint) for finding in findings if finding.code == code] == [True]
+
+
+def test_a_column_may_have_no_name() -> None:
+    data = b"title: T\nhero: {heading: H}\nsections:\n- {kind: table, heading: T, columns: ['', b], rows: [[x, '1']]}"
+    section = load_spec("x.yaml", data=data).page.sections[0]
+    assert isinstance(section, schema.Table) and section.columns == ["", "b"]
