@@ -28,8 +28,8 @@ from pagecompiler.prompts import repair_message
 
 RETRY_TEMPERATURE = 0.4
 MAX_REPAIR_PROBLEMS = 6
-_BUDGET_FACTOR = 3
-_BUDGET_BASE = 96
+_BUDGET_FACTOR = 1.75
+_BUDGET_BASE = 128
 
 Check = Callable[[str], tuple[Diagnostic, ...]]
 """Takes a cleaned fragment; no diagnostics means that it is accepted."""
@@ -141,7 +141,7 @@ class _Dispatcher:
             )
         request = Request(
             messages=_messages(task),
-            max_tokens=_BUDGET_BASE + _BUDGET_FACTOR * task.block.expected_tokens,
+            max_tokens=int(_BUDGET_BASE + _BUDGET_FACTOR * task.block.expected_tokens),
             label=task.block.name,
             group=task.group,
             sampling=sampling,
