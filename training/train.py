@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
+import sys
 import tempfile
 import time
 from dataclasses import asdict, dataclass
@@ -242,8 +244,9 @@ def main() -> None:
         checkpoint=arguments.checkpoint,
     )
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # so that the children end too
     with tempfile.TemporaryDirectory() as folder:
-        torch.multiprocessing.spawn(_work, (options, f"{folder}/meeting"), nprocs=options.processes)
+        torch.multiprocessing.spawn(_work, (options, f"{folder}/meeting"), nprocs=options.processes, daemon=True)
 
 
 if __name__ == "__main__":
