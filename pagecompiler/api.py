@@ -7,8 +7,11 @@ from pathlib import Path
 
 from pagecompiler.build import CompileOptions, EngineSource, PageResult, compile_spec
 from pagecompiler.engine.base import Engine
-from pagecompiler.models import ModelChoice, choose_model
+from pagecompiler.engine.types import Decoding
+from pagecompiler.models import ModelChoice, choose_model, tuning_path
 from pagecompiler.spec import LoadedSpec, load_spec
+
+AUTO = Decoding()
 
 
 def compile_page(
@@ -31,7 +34,8 @@ def compile_page(
     loaded = spec if isinstance(spec, LoadedSpec) else load_spec(spec)
     settings = options or CompileOptions(output=output)
     choice = choose_model(model)
-    source = EngineSource(choice, engine_maker(choice, settings.lanes) if engine is None else lambda: engine)
+    maker = engine_maker(choice, settings.lanes, settings.decoding)
+    source = EngineSource(choice, maker if engine is None else lambda: engine)
     try:
         return compile_spec(loaded, source, settings)
     finally:
@@ -39,8 +43,16 @@ def compile_page(
             source.close()
 
 
-def engine_maker(model: ModelChoice, lanes: int) -> Callable[[], Engine]:
-    """A function that makes the engine of a model; only calling it loads anything."""
+def engine_maker(
+    model: ModelChoice,
+    lanes: int,
+    decoding: Decoding = AUTO,
+    say: Callable[[str], None] = lambda note: None,
+) -> Callable[[], Engine]:
+    """A function that makes the engine of a model; only calling it loads anything.
+
+    It tells `say` in one line each what is switched off here and why.
+    """
 
     def make() -> Engine:
         if model.path is None:
@@ -49,6 +61,9 @@ def engine_maker(model: ModelChoice, lanes: int) -> Callable[[], Engine]:
             return ReferenceEngine()
         from pagecompiler.engine.llama.engine import LlamaEngine
 
-        return LlamaEngine(model.path, lanes=lanes)
+        engine = LlamaEngine(model.path, lanes=lanes, decoding=decoding, tuning=tuning_path())
+        for note in engine.notes:
+            say(note)
+        return engine
 
     return make

@@ -15,7 +15,7 @@ from pagecompiler.cache import Fragment, FragmentCache, fragment_key, prepare_fo
 from pagecompiler.codes import Severity
 from pagecompiler.diagnostics import CompileError, Diagnostic, diagnostic
 from pagecompiler.engine.base import Engine, EngineError
-from pagecompiler.engine.types import Completion, Message, Sampling
+from pagecompiler.engine.types import Completion, Decoding, Message, Sampling
 from pagecompiler.files import write_atomic
 from pagecompiler.generate import Listener, Task, engine_diagnostic, generate
 from pagecompiler.languages import labels
@@ -24,7 +24,8 @@ from pagecompiler.lint import lint
 from pagecompiler.models import ModelChoice
 from pagecompiler.plan import STYLE, Block, Plan, make_plan
 from pagecompiler.prompts import FORMAT, PromptStyle, block_messages
-from pagecompiler.record import BlockRecord, PageRecord, write_record
+from pagecompiler.rebuild import previous_texts
+from pagecompiler.record import BlockRecord, PageRecord, read_record, write_record
 from pagecompiler.spec import LoadedSpec
 from pagecompiler.stitch import share_rules, stitch
 from pagecompiler.style import check_style, page_css, palette_css
@@ -50,6 +51,7 @@ class CompileOptions:
     cache_dir: Path | None = None
     keep_failed: Path | None = None
     prompts: PromptStyle | None = None
+    decoding: Decoding = field(default_factory=Decoding)
 
 
 @dataclass(slots=True)
@@ -80,6 +82,7 @@ class PageResult:
     plan: Plan | None
     blocks: tuple[BlockResult, ...]
     diagnostics: tuple[Diagnostic, ...]
+    method: str = "plain"
 
     @property
     def ok(self) -> bool:
@@ -166,6 +169,7 @@ class _PageBuild:
             plan=self.plan,
             blocks=tuple(self.blocks),
             diagnostics=tuple(self.findings),
+            method="plain" if self.source.model.is_reference else self.options.decoding.method.value,
         )
 
     def build(self) -> str | None:
@@ -253,6 +257,7 @@ class _PageBuild:
                 owners[block.key] = (block, task)
         if not owners:
             return
+        self.guess_from_last_page([task for _, task in owners.values()])
         if self.prompts is PromptStyle.COMPACT:
             self.require_format()
         generate(
@@ -272,6 +277,15 @@ class _PageBuild:
         for block in self.blocks:
             if block.fragment is None and block.state == "reused":
                 self.share(block, owners[block.key][0])
+
+    def guess_from_last_page(self, tasks: list[Task]) -> None:
+        """Let the fragments of the page's last build be guesses for what is written now."""
+        if not self.options.decoding.previous or self.loaded.path is None:
+            return
+        record = read_record(self.cache_dir, str(self.loaded.path.resolve()))
+        guesses = previous_texts(record, [block.block for block in self.blocks], self.cache.get)
+        for task in tasks:
+            task.previous = guesses.get(task.block.name, "")
 
     def checker(self, block: BlockResult) -> Callable[[str], tuple[Diagnostic, ...]]:
         return lambda text: self.accept(block, text)

@@ -39,6 +39,8 @@ Check = Callable[[str], tuple[Diagnostic, ...]]
 class Task:
     """One fragment to write: its first prompt, the group it counts for, and what decides on an answer.
 
+    `previous` is a guess at the first answer.
+
     With `repair` a further attempt is shown the refused answer and what was wrong with it.
     """
 
@@ -51,6 +53,7 @@ class Task:
     diagnostics: tuple[Diagnostic, ...] = ()
     rejected: list[str] = field(default_factory=list)
     repair: bool = False
+    previous: str = ""
 
     @property
     def attempts(self) -> int:
@@ -59,13 +62,15 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A change worth showing: `tokens` are those of the task's current attempt."""
+    """A change worth showing: the counts are those of the task's current attempt."""
 
     group: str
     block: str
     state: Literal["waiting", "writing", "refused", "done", "failed"]
     attempt: int
     tokens: int
+    drafted: int = 0
+    accepted: int = 0
 
 
 Listener = Callable[[Progress], None]
@@ -147,12 +152,13 @@ class _Dispatcher:
             sampling=sampling,
             slots=frozenset(slot.number for slot in task.block.structure.slots),
             monitor=StyleMonitor if task.block.kind == STYLE else BlockMonitor,
+            previous="" if task.attempts else task.previous,
         )
         try:
             number = self._engine.submit(request)
         except EngineError as error:
             task.diagnostics = (engine_diagnostic(error, task.block.name),)
-            self._tell(task, "failed", 0)
+            self._tell(task, "failed")
             return False
         self._running[number] = task
         return True
@@ -162,7 +168,7 @@ class _Dispatcher:
         if task is None:
             return
         if event.completion is None:
-            self._tell(task, "writing", event.tokens)
+            self._tell(task, "writing", event)
             return
         del self._running[event.request]
         task.completions.append(event.completion)
@@ -170,9 +176,9 @@ class _Dispatcher:
         refused = task.fragment is None
         fatal = event.completion.reason in (FinishReason.FAILED, FinishReason.CANCELLED)
         if refused and not fatal and task.attempts < self._attempts and self._submit(task):
-            self._tell(task, "refused", len(event.completion.tokens))
+            self._tell(task, "refused", event)
             return
-        self._tell(task, "failed" if refused else "done", len(event.completion.tokens))
+        self._tell(task, "failed" if refused else "done", event)
         self._start_next(task.group)
 
     def _judge(self, task: Task, completion: Completion) -> None:
@@ -197,8 +203,15 @@ class _Dispatcher:
             problems = (note, *problems)
         task.diagnostics = problems
 
-    def _tell(self, task: Task, state: Literal["writing", "refused", "done", "failed"], tokens: int) -> None:
-        self._listener(Progress(task.group, task.block.name, state, max(1, task.attempts), tokens))
+    def _tell(
+        self,
+        task: Task,
+        state: Literal["writing", "refused", "done", "failed"],
+        event: GenerationEvent | None = None,
+    ) -> None:
+        attempt = max(1, task.attempts)
+        counts = (event.tokens, event.drafted, event.accepted) if event is not None else (0, 0, 0)
+        self._listener(Progress(task.group, task.block.name, state, attempt, *counts))
 
 
 def _messages(task: Task) -> tuple[Message, ...]:

@@ -87,6 +87,11 @@ def file_digest(path: Path) -> str:
     return known[key]
 
 
+def tuning_path() -> Path:
+    """Where the engine keeps what it has measured on this machine."""
+    return _cache_home() / "tuning.json"
+
+
 def _cache_home() -> Path:
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "pagec"

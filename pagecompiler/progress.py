@@ -23,12 +23,20 @@ class _Group:
     block: str = ""
     finished_tokens: int = 0
     current_tokens: int = 0
+    finished_guesses: tuple[int, int] = (0, 0)  # drafted, accepted
+    current_guesses: tuple[int, int] = (0, 0)
     started: float = field(default_factory=time.perf_counter)
     ended: float | None = None
 
     @property
     def tokens(self) -> int:
         return self.finished_tokens + self.current_tokens
+
+    @property
+    def accepted(self) -> str:
+        """The accepted share of what was drafted; empty when nothing was."""
+        drafted, accepted = map(sum, zip(self.finished_guesses, self.current_guesses, strict=True))
+        return f"{100 * accepted // drafted} % accepted" if drafted else ""
 
     @property
     def rate(self) -> float:
@@ -87,9 +95,13 @@ class LiveProgress:
         group.state = progress.state
         if progress.state == "writing":
             group.current_tokens = progress.tokens
+            group.current_guesses = (progress.drafted, progress.accepted)
         else:
             group.finished_tokens += progress.tokens
             group.current_tokens = 0
+            drafted, accepted = group.finished_guesses
+            group.finished_guesses = (drafted + progress.drafted, accepted + progress.accepted)
+            group.current_guesses = (0, 0)
         group.ended = time.perf_counter() if progress.state in ("done", "failed") else None
         self._show()
 
@@ -114,6 +126,7 @@ class LiveProgress:
                 state,
                 f"{group.tokens} tokens",
                 f"{group.rate:.0f} tok/s",
+                group.accepted,
                 group.block.replace("[", "\\["),
             )
         return table

@@ -27,7 +27,7 @@ def _page(result: PageResult) -> dict[str, Any]:
         "output": str(result.output) if result.output else None,
         "ok": result.ok,
         "seconds": round(result.seconds, 4),
-        "method": "plain",
+        "method": result.method,
         "model": result.model,
         "groups": _groups(result),
         "diagnostics": [finding.to_json() for finding in result.diagnostics],

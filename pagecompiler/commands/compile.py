@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pagecompiler.commands.options import build_options, compile_options, model_option
+from pagecompiler.commands.options import build_options, compile_options, decoding_options, model_option
 from pagecompiler.commands.screen import CONTEXT, Screen, fail, make_screen, screen_options
 from pagecompiler.commands.specs import load, read_spec, refuse_folders, shown
 
@@ -44,11 +44,12 @@ def compile_command(specs: tuple[str, ...], output: str | None, as_json: bool, *
         fail(str(error), error.exit_code)
     model = model_option(options["model"])
     screen.say(f"model: {model.name} ({model.source})")
-    source = EngineSource(model, engine_maker(model, options["lanes"]))
+    decoding = decoding_options(options)
+    source = EngineSource(model, engine_maker(model, options["lanes"], decoding, screen.say))
     results: list[PageResult] = []
     try:
         for spec, target in zip(specs, outputs, strict=True):
-            settings = compile_options(options, model, target.path)
+            settings = compile_options(options, model, decoding, target.path)
             result = _compile_one(spec, source, settings, screen)
             results.append(result)
             if result.html is not None and not as_json:

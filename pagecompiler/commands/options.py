@@ -13,7 +13,19 @@ from pagecompiler.commands.screen import fail
 
 if TYPE_CHECKING:
     from pagecompiler.build import CompileOptions
+    from pagecompiler.engine.types import Decoding
     from pagecompiler.models import ModelChoice
+
+MOST_GUESSED = 16
+
+
+def _depth(context: click.Context, parameter: click.Parameter, value: str) -> int | None:
+    """`auto`, which is None, or a number of tokens."""
+    if value == "auto":
+        return None
+    if not value.isascii() or not value.isdigit() or not 1 <= int(value) <= MOST_GUESSED:
+        raise click.BadParameter(f"`{value}` is neither auto nor a number from 1 to {MOST_GUESSED}")
+    return int(value)
 
 
 def build_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -38,6 +50,15 @@ def build_options(command: Callable[..., None]) -> Callable[..., None]:
                      help="How often a block may be written; 1 means no second try."),
         click.option("--prompts", type=click.Choice(["auto", "compact", "full"]), default="auto", show_default=True,
                      help="Compact prompts are for models trained on them, full ones for all others."),
+        click.option("--prefer", type=click.Choice(["latency", "throughput"]), default="latency", show_default=True,
+                     help="Finish the page soonest, or write most tokens a second."),
+        click.option("--no-previous", is_flag=True, help="Do not use the last page's fragments as guesses."),
+        click.option("--draft-device", metavar="NAME", help="The device that the draft model runs on."),
+        click.option("--draft-model", metavar="FILE|NAME", help="A smaller model of the same vocabulary."),
+        click.option("--depth", callback=_depth, default="auto", metavar="auto|N", show_default=True,
+                     help="How many tokens to guess at once."),
+        click.option("--method", type=click.Choice(["auto", "plain", "draft", "mtp", "lookup"]), default="auto",
+                     show_default=True, help="Where guesses come from; it changes the speed, not the page."),
         click.option("--lanes", type=number(1, 64), default=5, show_default=True, help="Blocks written at once."),
         click.option("--model", metavar="FILE|NAME",
                      help="A GGUF file, pagec-mini, or reference (rules only).  [default: PAGEC_MODEL or pagec-mini]"),
@@ -59,7 +80,31 @@ def model_option(option: str | None) -> ModelChoice:
         fail(f"{error.message}. {error.hint}".strip(), 2)
 
 
-def compile_options(options: dict[str, Any], model: ModelChoice, output: Path | None) -> CompileOptions:
+def decoding_options(options: dict[str, Any]) -> Decoding:
+    """How to decode; exits with 2 when a draft model is needed or named and is not there."""
+    from pagecompiler.engine.types import Decoding, Method, Prefer
+
+    name = options["draft_model"]
+    if options["method"] == "draft" and name is None:
+        fail("--method draft needs a draft model; give one with --draft-model", 2)
+    if options["draft_device"] is not None and name is None:
+        fail("--draft-device is where a --draft-model runs; give one", 2)
+    path = model_option(name).path if name is not None else None
+    if name is not None and path is None:
+        fail(f"`{name}` cannot draft: it is no model file", 2)
+    return Decoding(
+        method=Method(options["method"]),
+        depth=options["depth"],
+        draft_model=path,
+        draft_device=options["draft_device"],
+        previous=not options["no_previous"],
+        prefer=Prefer(options["prefer"]),
+    )
+
+
+def compile_options(
+    options: dict[str, Any], model: ModelChoice, decoding: Decoding, output: Path | None
+) -> CompileOptions:
     """The parsed options as one object."""
     from pagecompiler.build import CompileOptions
     from pagecompiler.prompts import PromptStyle
@@ -77,4 +122,5 @@ def compile_options(options: dict[str, Any], model: ModelChoice, output: Path | 
         write_cache=cache,
         cache_dir=options["cache_dir"],
         keep_failed=options["keep_failed"],
+        decoding=decoding,
     )
