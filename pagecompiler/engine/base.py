@@ -3,7 +3,8 @@
 EngineError
 ├── ModelLoadError      the file cannot be loaded (missing, damaged, another format number)
 ├── PromptTooLongError  a prompt that cannot fit, said before any decode
-└── DecodeError         llama_decode failed, or logits were not finite
+├── DecodeError         llama_decode failed, or logits were not finite
+└── EngineDiedError     the process of the engine ended by itself
 """
 
 from __future__ import annotations
@@ -36,6 +37,10 @@ class PromptTooLongError(EngineError):
 
 class DecodeError(EngineError):
     """A decode failed; the lanes of that batch are lost, the engine can go on."""
+
+
+class EngineDiedError(EngineError):
+    """The process that ran the engine ended by itself, as after a native abort; nothing of it is left."""
 
 
 class Engine(Protocol):
