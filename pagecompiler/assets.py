@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+
+from pagecompiler.files import write_atomic
 
 _LENGTH = re.compile(r"\s*\+?([0-9.]+)\s*(?:px)?\s*")
 _SVG_HEAD = 64 * 1024
@@ -139,27 +140,9 @@ def copy_assets(assets: Iterable[Asset], folder: Path, root: Path | None = None)
         target = Path(os.path.normpath(folder / PurePosixPath(asset.src)))
         if not target.is_relative_to(os.path.normpath(root or folder)):
             raise AssetError("E0307", f"`{asset.src}` leads out of the folder of the pages")
-        if target.exists() and (target.samefile(asset.path) or _same(target, asset.path)):
-            continue
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=".pagec-", dir=target.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(asset.path.read_bytes())
-                file.flush()
-                os.fsync(file.fileno())
-            # mkstemp makes files that only their owner reads; a page's images are for everyone.
-            os.chmod(name, 0o644)
-            os.replace(name, target)
-        except BaseException:
-            os.unlink(name)
-            raise
-        written.append(target)
+        if write_atomic(target, asset.path.read_bytes()):
+            written.append(target)
     return written
-
-
-def _same(one: Path, other: Path) -> bool:
-    return one.stat().st_size == other.stat().st_size and one.read_bytes() == other.read_bytes()
 
 
 def _find(folder: Path, src: str) -> Path:
