@@ -526,6 +526,11 @@ CODES: dict[str, Code] = {
         "The engine that runs the model could not go on.",
         "run again with -v to see what llama.cpp printed",
     ),
+    "E0704": Code(
+        "configuration",
+        "A `pagec.toml`, or the user's `config.toml`, has a line that pagec does not know or cannot take.",
+        "correct the line or delete it",
+    ),
     # 08 output and cache
     "E0801": Code(
         "cannot write",

@@ -17,8 +17,9 @@ settings.load_profile("pagec")
 
 @pytest.fixture(autouse=True)
 def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache-home"))
-    for name in ("PAGEC_MODEL", "PAGEC_CACHE_DIR", "NO_COLOR"):
+    for kind in ("CACHE", "CONFIG", "DATA"):
+        monkeypatch.setenv(f"XDG_{kind}_HOME", str(tmp_path / f"{kind.lower()}-home"))
+    for name in ("PAGEC_MODEL", "PAGEC_MODELS", "PAGEC_CACHE_DIR", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)
 
 
