@@ -18,7 +18,7 @@ KEPT_SAMPLES = 15
 TRIED_STEPS = 3  # samples of a depth before it is judged
 FIRST_REST = 128  # steps at one depth before another one is tried again; doubles each time
 LONGEST_REST = 4096
-FORGET = 0.98
+FORGET = 0.995
 PRIOR = 0.7
 
 
