@@ -19,6 +19,7 @@ TRIED_STEPS = 3  # samples of a depth before it is judged
 FIRST_REST = 128  # steps at one depth before another one is tried again; doubles each time
 LONGEST_REST = 4096
 FORGET = 0.995
+KNOWN_GUESSES = 50.0  # the weight of a stored share
 PRIOR = 0.7
 
 
@@ -38,8 +39,8 @@ class Acceptance:
         self._tried: list[float] = []
         self._approved: list[float] = []
         for share in known:
-            self._tried.append(TRIED_STEPS)
-            self._approved.append(TRIED_STEPS * share)
+            self._tried.append(KNOWN_GUESSES)
+            self._approved.append(KNOWN_GUESSES * share)
 
     def add(self, drafted: int, accepted: int) -> None:
         """A guess of `drafted` tokens was verified; the first `accepted` were approved."""
