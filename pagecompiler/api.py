@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pagecompiler.build import CompileOptions, EngineSource, PageResult, compile_spec
+from pagecompiler.config import read_config
 from pagecompiler.engine.base import Engine
 from pagecompiler.engine.types import Decoding
 from pagecompiler.models import ModelChoice, choose_model, tuning_path
@@ -26,14 +27,15 @@ def compile_page(
 
     `model` is a GGUF file or a name, by default what the command would take. An `engine` that is given runs that
     model and stays open. A page that is not valid is not written: then `result.ok` is false and
-    `result.diagnostics` says why. Raises CompileError for a spec that cannot be loaded and ModelNotFoundError.
+    `result.diagnostics` says why. Raises CompileError for a spec or a config file that cannot be loaded and
+    ModelNotFoundError.
 
     >>> compile_page("specs/kettle.yaml", model="reference").ok
     True
     """
     loaded = spec if isinstance(spec, LoadedSpec) else load_spec(spec)
     settings = options or CompileOptions(output=output)
-    choice = choose_model(model)
+    choice = choose_model(model, read_config(loaded.folder))
     maker = engine_maker(choice, settings.lanes, settings.decoding)
     source = EngineSource(choice, maker if engine is None else lambda: engine)
     try:

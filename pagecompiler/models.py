@@ -1,4 +1,4 @@
-"""Which model writes: the packaged one, a file, or the rules of the reference engine.
+"""Which model writes: the packaged one, a pulled one, a file, or the rules of the reference engine.
 
 Nothing here loads a model: a text edit is relinked without one.
 """
@@ -12,9 +12,11 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from pagecompiler.config import PROJECT_FILE, Config, Setting, user_file
 from pagecompiler.engine.gguf_header import read_metadata
 from pagecompiler.engine.types import Sampling
 from pagecompiler.files import write_atomic
+from pagecompiler.model_store import DEFAULT_NAME, find_stored, stored_models
 from pagecompiler.prompts import FORMAT
 from pagecompiler.resources import data_path
 
@@ -48,43 +50,91 @@ class ModelChoice:
         return Sampling() if self.format is not None else Sampling(temperature=0.2, min_p=0.05)
 
 
-def choose_model(option: str | None) -> ModelChoice:
-    """`--model`, else `PAGEC_MODEL`, else the packaged pagec-mini. Raises ModelNotFoundError."""
+def choose_model(option: str | None, config: Config | None = None) -> ModelChoice:
+    """`--model`, else `PAGEC_MODEL`, else what `config` says, else the pulled default, else pagec-mini.
+
+    Raises ModelNotFoundError, also when what was named is not there: nothing else is taken in its place.
+    """
     if option is not None:
-        return _resolve(option, "--model")
+        return resolve_model(option, "--model")
     if variable := os.environ.get("PAGEC_MODEL"):
-        return _resolve(variable, "PAGEC_MODEL")
-    return _resolve(MINI, "default")
+        return resolve_model(variable, "PAGEC_MODEL")
+    setting = config.get("model") if config is not None else None
+    if setting is not None:
+        return configured_model(setting)
+    if find_stored(DEFAULT_NAME) is not None:
+        return resolve_model(DEFAULT_NAME, "pulled")
+    return resolve_model(MINI, "default")
 
 
-def _resolve(name: str, source: str) -> ModelChoice:
+def configured_model(setting: Setting) -> ModelChoice:
+    """The model that a config file names; a path in the user's file is relative to that file."""
+    if setting.source == PROJECT_FILE:
+        return resolve_model(setting.value, PROJECT_FILE, files=False)
+    return resolve_model(setting.value, setting.source, folder=user_file().parent)
+
+
+def resolve_model(name: str, source: str, *, files: bool = True, folder: Path = Path()) -> ModelChoice:
+    """The model of a name, of `hf:owner/repo[:quant]` or, with `files`, of a path relative to `folder`.
+
+    Nothing is downloaded. Raises ModelNotFoundError.
+    """
     if name == REFERENCE:
         return ModelChoice(REFERENCE, None, f"{REFERENCE}-{FORMAT}", source, FORMAT)
-    path = data_path("models") / f"{MINI}.gguf" if name == MINI else Path(name).expanduser()
+    shown, path = MINI, data_path("models") / f"{MINI}.gguf"
+    if name != MINI:
+        stored = find_stored(name)
+        if stored is not None:
+            shown, path = stored.name, stored.path
+        elif files and not name.startswith("hf:"):
+            path = folder / Path(name).expanduser()
+            shown = path.name
+        else:
+            raise ModelNotFoundError(_not_there(name, source))
     if not path.is_file():
-        known = f"known names: {MINI}, {REFERENCE}; or give the path of a GGUF file"
-        raise ModelNotFoundError(f"there is no model `{name}` ({source}); {known}")
+        raise ModelNotFoundError(_not_there(name, source))
     number = read_metadata(path).get("pagec.format")
-    shown = MINI if name == MINI else path.name
     return ModelChoice(shown, path, file_digest(path), source, number if isinstance(number, int) else None)
+
+
+def _not_there(name: str, source: str) -> str:
+    if name.startswith("hf:") or name.lower() == DEFAULT_NAME:
+        return f"the model `{name}` ({source}) is not on this machine; `pagec model pull {name}` downloads it"
+    known = ", ".join([MINI, REFERENCE, *(model.name for model in stored_models())])
+    return f"there is no model `{name}` ({source}); known names: {known}; or give the path of a GGUF file"
 
 
 def file_digest(path: Path) -> str:
     """Hex SHA-256 of a file, remembered by path, size, time and inode: large files take seconds to read."""
-    stat = path.stat()
-    mark = [str(path.resolve()), stat.st_size, stat.st_mtime_ns, stat.st_ino]
-    memory = _cache_home() / "model-digests.json"
-    known: dict[str, str] = {}
-    with contextlib.suppress(OSError, ValueError, TypeError):
-        known = dict(json.loads(memory.read_bytes()))
-    key = json.dumps(mark)
-    if key not in known:
+    found = _known_digests().get(_mark(path))
+    if found is None:
         with path.open("rb") as file:
-            known[key] = hashlib.file_digest(file, "sha256").hexdigest()
-        # A cache folder that cannot be written only makes the next start slower.
-        with contextlib.suppress(OSError):
-            write_atomic(memory, json.dumps(known).encode(), durable=False)
-    return known[key]
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        remember_digest(path, found)
+    return found
+
+
+def remember_digest(path: Path, digest: str) -> None:
+    """Keep the digest of a file that has just been read anyway."""
+    known = {**_known_digests(), _mark(path): digest}
+    # A cache folder that cannot be written only makes the next start slower.
+    with contextlib.suppress(OSError):
+        write_atomic(_digests_path(), json.dumps(known).encode(), durable=False)
+
+
+def _mark(path: Path) -> str:
+    stat = path.stat()
+    return json.dumps([str(path.resolve()), stat.st_size, stat.st_mtime_ns, stat.st_ino])
+
+
+def _known_digests() -> dict[str, str]:
+    with contextlib.suppress(OSError, ValueError, TypeError):
+        return dict(json.loads(_digests_path().read_bytes()))
+    return {}
+
+
+def _digests_path() -> Path:
+    return _cache_home() / "model-digests.json"
 
 
 def tuning_path() -> Path:

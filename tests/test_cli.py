@@ -204,3 +204,24 @@ def test_an_interruption_is_130_and_leaves_the_old_page(run: Run, monkeypatch: p
     outcome = run(*compile_arguments("spec.yaml"))
     assert outcome.code == 130 and "interrupted" in outcome.err
     assert Path("output/spec.html").read_bytes() == before
+
+
+def test_defaults_come_from_config_files_and_options_win(run: Run) -> None:
+    Path("pagec.toml").write_text('model = "reference"\n[decode]\nlanes = 2\n', encoding="utf-8")
+    outcome = run("compile", "spec.yaml")
+    assert (outcome.code, outcome.err.splitlines()[0]) == (0, "model: reference (pagec.toml)")
+    assert run("compile", "spec.yaml", "--model", "reference").err.startswith("model: reference (--model)\n")
+
+
+def test_a_wrong_config_file_stops_before_anything_is_written(run: Run) -> None:
+    Path("pagec.toml").write_text("[decode]\nlines = 2\n", encoding="utf-8")
+    outcome = run(*compile_arguments("spec.yaml"))
+    assert outcome.code == 2 and not Path("output").exists()
+    assert "pagec.toml:2:1: error[E0704]: unknown key `decode.lines`\n  2 | lines = 2" in outcome.err
+    assert "did you mean `decode.lanes`?" in outcome.err
+
+
+def test_a_draft_model_of_a_config_file_must_be_there(run: Run) -> None:
+    Path("pagec.toml").write_text('[decode]\ndraft_model = "absent"\n', encoding="utf-8")
+    assert run(*compile_arguments("spec.yaml")).code == 2
+    assert run(*compile_arguments("spec.yaml", "--method", "plain")).code == 0

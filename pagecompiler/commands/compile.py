@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pagecompiler.commands.options import build_options, compile_options, decoding_options, model_option
+from pagecompiler.commands.options import (
+    build_options,
+    compile_options,
+    decoding_options,
+    model_option,
+    read_defaults,
+)
 from pagecompiler.commands.screen import CONTEXT, Screen, fail, make_screen, screen_options
 from pagecompiler.commands.specs import load, read_spec, refuse_folders, shown
 
@@ -31,6 +37,9 @@ def compile_command(specs: tuple[str, ...], output: str | None, as_json: bool, *
     pagec compile specs/kettle.yaml
     pagec compile specs/kettle.yaml -o public/index.html
     pagec compile a.yaml b.yaml --json
+
+    Defaults stand in pagec.toml beside the specs or above them (that of the first spec counts) and in the user's
+    config.toml.
     """
     from pagecompiler.api import engine_maker
     from pagecompiler.build import EngineSource
@@ -42,7 +51,7 @@ def compile_command(specs: tuple[str, ...], output: str | None, as_json: bool, *
         outputs = plan_outputs(specs, output, json=as_json)
     except OutputError as error:
         fail(str(error), error.exit_code)
-    model = model_option(options["model"])
+    model = model_option(options["model"], read_defaults(options, specs[0], screen))
     screen.say(f"model: {model.name} ({model.source})")
     decoding = decoding_options(options)
     source = EngineSource(model, engine_maker(model, options["lanes"], decoding, screen.say))

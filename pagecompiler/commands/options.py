@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
-from pagecompiler.commands.screen import fail
+from pagecompiler.commands.screen import Screen, fail
 
 if TYPE_CHECKING:
     from pagecompiler.build import CompileOptions
+    from pagecompiler.config import Config
     from pagecompiler.engine.types import Decoding
     from pagecompiler.models import ModelChoice
 
@@ -61,19 +63,50 @@ def build_options(command: Callable[..., None]) -> Callable[..., None]:
                      show_default=True, help="Where guesses come from; it changes the speed, not the page."),
         click.option("--lanes", type=number(1, 64), default=5, show_default=True, help="Blocks written at once."),
         click.option("--model", metavar="FILE|NAME",
-                     help="A GGUF file, pagec-mini, or reference (rules only).  [default: PAGEC_MODEL or pagec-mini]"),
+                     help="A GGUF file or a name of `pagec model list`.  [default: PAGEC_MODEL, config files,"
+                          " the pulled qwen3.5-9b, pagec-mini]"),
     ):  # fmt: skip
         command = option(command)
     return command
 
 
-def model_option(option: str | None) -> ModelChoice:
-    """The model that `--model` or its defaults name; exits with 2 when there is none."""
-    from pagecompiler.engine.base import EngineError
-    from pagecompiler.models import ModelNotFoundError, choose_model
+def read_defaults(options: dict[str, Any], spec: str, screen: Screen) -> Config:
+    """The config files for a spec; they fill the options that were not given. Exits with 2 when they are wrong."""
+    from pagecompiler.config import read_config
+    from pagecompiler.diagnostics import CompileError
+    from pagecompiler.models import configured_model
 
     try:
-        return choose_model(option)
+        config = read_config(Path() if spec == "-" else Path(spec).parent)
+    except CompileError as error:
+        screen.report(error.diagnostics, error.sources)
+        raise click.exceptions.Exit(2) from None
+    context = click.get_current_context()
+    for key, setting in config.settings.items():
+        name = key.rpartition(".")[2]
+        given = context.get_parameter_source(name) is not ParameterSource.DEFAULT
+        if name in options and name not in ("model", "draft_model") and not given:
+            options[name] = setting.value
+    draft = config.get("decode.draft_model")
+    # A method that was asked for by name must not fail for a draft model that it does not use.
+    if draft is not None and options.get("draft_model") is None and options.get("method") in ("auto", "draft"):
+        options["draft_model"] = str(_found(lambda: configured_model(draft)).path)
+    return config
+
+
+def model_option(option: str | None, config: Config | None = None) -> ModelChoice:
+    """The model that `--model` or its defaults name; exits with 2 when there is none."""
+    from pagecompiler.models import choose_model
+
+    return _found(lambda: choose_model(option, config))
+
+
+def _found(choose: Callable[[], ModelChoice]) -> ModelChoice:
+    from pagecompiler.engine.base import EngineError
+    from pagecompiler.models import ModelNotFoundError
+
+    try:
+        return choose()
     except ModelNotFoundError as error:
         fail(str(error), error.exit_code)
     except EngineError as error:
