@@ -1,12 +1,13 @@
 """Generation: sends what must be written to an engine, group by group, and takes only what links.
 
-One request a lane is in flight. A lane goes on with its own group; a lane whose group is done takes a block of the
-group with the most left to write. A refused answer is asked for again, other blocks go on meanwhile.
+A lane goes on with its own group; a lane whose group is done takes a block of the group with the most left to write,
+of the earliest page that has one. A refused answer is asked for again, other blocks go on meanwhile.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -39,7 +40,7 @@ Check = Callable[[str], tuple[Diagnostic, ...]]
 class Task:
     """One fragment to write: its first prompt, the group it counts for, and what decides on an answer.
 
-    `previous` is a guess at the first answer.
+    `previous` is a guess at the first answer. Pages with lower numbers are written first.
 
     With `repair` a further attempt is shown the refused answer and what was wrong with it.
     """
@@ -54,6 +55,8 @@ class Task:
     rejected: list[str] = field(default_factory=list)
     repair: bool = False
     previous: str = ""
+    page: int = 0
+    finished: bool = False
 
     @property
     def attempts(self) -> int:
@@ -74,6 +77,12 @@ class Progress:
 
 
 Listener = Callable[[Progress], None]
+_Queue = tuple[int, str]
+
+
+def _queue(task: Task) -> _Queue:
+    """A page and a group of it: what one lane writes one after the other."""
+    return task.page, task.group
 
 
 def generate(
@@ -84,57 +93,95 @@ def generate(
     attempts: int,
     sampling: Sampling,
     listener: Listener = lambda progress: None,
+    done: Callable[[Task], None] = lambda task: None,
 ) -> None:
     """Write all tasks; afterwards each has a fragment, or diagnostics that say why not.
 
-    Raises EngineError when the engine as a whole cannot go on.
+    `done` is told of each task as soon as it is finished. Raises EngineError when the engine as a whole cannot
+    go on.
     """
-    _Dispatcher(tasks, engine, lanes, attempts, sampling, listener).run()
+    dispatcher = Dispatcher(engine, lanes=lanes, attempts=attempts, sampling=sampling, listener=listener)
+    dispatcher.add(tasks)
+    for task in dispatcher.finished():
+        done(task)
 
 
-class _Dispatcher:
+class Dispatcher:
+    """Keeps the lanes of an engine full with tasks of one page, or of many that come one after the other.
+
+    `ahead` is how many requests more than lanes are sent to the engine, so that none of its lanes waits while the
+    caller is busy with a finished page.
+    """
+
     def __init__(
         self,
-        tasks: Sequence[Task],
         engine: Engine,
+        *,
         lanes: int,
         attempts: int,
         sampling: Sampling,
-        listener: Listener,
+        listener: Listener = lambda progress: None,
+        ahead: int = 0,
     ) -> None:
         self._engine = engine
-        self._lanes = lanes
+        self._room = lanes + ahead
         self._attempts = attempts
         self._sampling = sampling
         self._listener = listener
-        self._waiting: dict[str, list[Task]] = {}
-        for task in tasks:
-            self._waiting.setdefault(task.group, []).append(task)
+        self._waiting: dict[_Queue, list[Task]] = {}
         self._running: dict[int, Task] = {}
+        self._finished: deque[Task] = deque()
 
-    def run(self) -> None:
+    @property
+    def waiting(self) -> int:
+        """How many tasks have not been sent to the engine yet."""
+        return sum(map(len, self._waiting.values()))
+
+    def add(self, tasks: Sequence[Task]) -> None:
+        """Take more tasks; those that fit are sent to the engine at once."""
+        new = list(dict.fromkeys(_queue(task) for task in tasks))
+        for task in tasks:
+            self._waiting.setdefault(_queue(task), []).append(task)
         # One lane for each group first, then lanes that are left over help the longest groups.
-        for group in list(self._waiting):
-            self._start_next(group)
-        while len(self._running) < self._lanes and self._start_next(None):
+        for queue in new:
+            self._start_next(queue)
+        while self._start_next(None):
             pass
+
+    def finished(self) -> Iterator[Task]:
+        """Run until nothing is left, yielding each task when it is finished; more may be added meanwhile.
+
+        Raises EngineError when the engine as a whole cannot go on. What runs is cancelled when the iterator is
+        closed.
+        """
         try:
-            while self._running:
+            while self._running or self._finished:
+                while self._finished:
+                    yield self._finished.popleft()
                 for event in self._engine.events():
                     self._handle(event)
+                    while self._finished:
+                        yield self._finished.popleft()
         finally:
             for number in self._running:
                 self._engine.cancel(number)
 
-    def _start_next(self, group: str | None) -> bool:
-        """Start a waiting task, of this group if it has one; false when nothing waits or all lanes are taken."""
-        while len(self._running) < self._lanes:
-            queue = self._waiting.get(group or "") or max(self._waiting.values(), key=_remaining, default=[])
-            if not queue:
-                return False
-            if self._submit(queue.pop(0)):
+    def _start_next(self, queue: _Queue | None) -> bool:
+        """Start a waiting task, of this queue if it has one; false when nothing waits or all lanes are taken."""
+        while len(self._running) < self._room and self._waiting:
+            if queue not in self._waiting:
+                first = min(page for page, _ in self._waiting)
+                queue = max((name for name in self._waiting if name[0] == first), key=self._remaining)
+            tasks = self._waiting[queue]
+            task = tasks.pop(0)
+            if not tasks:
+                del self._waiting[queue]
+            if self._submit(task):
                 return True
         return False
+
+    def _remaining(self, queue: _Queue) -> int:
+        return sum(task.block.expected_tokens for task in self._waiting[queue])
 
     def _submit(self, task: Task) -> bool:
         sampling = self._sampling
@@ -158,7 +205,7 @@ class _Dispatcher:
             number = self._engine.submit(request)
         except EngineError as error:
             task.diagnostics = (engine_diagnostic(error, task.block.name),)
-            self._tell(task, "failed")
+            self._end(task, "failed")
             return False
         self._running[number] = task
         return True
@@ -175,11 +222,19 @@ class _Dispatcher:
         self._judge(task, event.completion)
         refused = task.fragment is None
         fatal = event.completion.reason in (FinishReason.FAILED, FinishReason.CANCELLED)
-        if refused and not fatal and task.attempts < self._attempts and self._submit(task):
-            self._tell(task, "refused", event)
+        if refused and not fatal and task.attempts < self._attempts:
+            if self._submit(task):
+                self._tell(task, "refused", event)
+            else:
+                self._start_next(_queue(task))
             return
-        self._tell(task, "failed" if refused else "done", event)
-        self._start_next(task.group)
+        self._end(task, "failed" if refused else "done", event)
+        self._start_next(_queue(task))
+
+    def _end(self, task: Task, state: Literal["done", "failed"], event: GenerationEvent | None = None) -> None:
+        task.finished = True
+        self._finished.append(task)
+        self._tell(task, state, event)
 
     def _judge(self, task: Task, completion: Completion) -> None:
         name = task.block.name
@@ -234,7 +289,3 @@ def engine_diagnostic(error: EngineError, block: str = "") -> Diagnostic:
     """An engine's error as a finding."""
     where = f"block `{block}`: " if block else ""
     return diagnostic("E0703", f"{where}{error.message}", hint=error.hint)
-
-
-def _remaining(queue: list[Task]) -> int:
-    return sum(task.block.expected_tokens for task in queue)
