@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import mmap
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 
 from pagecompiler.engine.base import ModelLoadError
+from pagecompiler.engine.ggml_types import TYPES, TensorType
 
 MAGIC = b"GGUF"
 VERSIONS = (2, 3)
 MAX_KEYS = 65_536
+MAX_TENSORS = 65_536
+MAX_DIMENSIONS = 4
+DEFAULT_ALIGNMENT = 32
 MAX_STRING_BYTES = 16 * 1024 * 1024
 LONGEST_KEPT_ARRAY = 256
 
@@ -43,6 +50,37 @@ class LongArray:
 MetadataValue = Scalar | tuple[Scalar, ...] | LongArray
 
 
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """Where a tensor lies. `shape` has the length of a row first; `offset` counts from the begin of the file."""
+
+    name: str
+    shape: tuple[int, ...]
+    type: TensorType
+    type_number: int
+    offset: int
+
+    @property
+    def size(self) -> int:
+        """Bytes, without padding."""
+        return self.type.row_bytes(self.shape[0]) * prod(self.shape[1:])
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """All that stands before the data. `key_spans` are the bytes of each pair of `metadata`, for copying."""
+
+    metadata: dict[str, MetadataValue]
+    tensors: tuple[Tensor, ...]
+    key_spans: dict[str, tuple[int, int]]
+    file_size: int
+
+    @property
+    def missing_bytes(self) -> int:
+        """How many bytes of tensors the file lacks; 0 for a whole one."""
+        return max(0, max((t.offset + t.size for t in self.tensors), default=0) - self.file_size)
+
+
 def read_metadata(path: Path) -> dict[str, MetadataValue]:
     """The key-value pairs of a GGUF file. Arrays longer than 256 elements are only counted.
 
@@ -51,9 +89,21 @@ def read_metadata(path: Path) -> dict[str, MetadataValue]:
     >>> read_metadata(Path("pagec-mini.gguf"))["general.architecture"]  # doctest: +SKIP
     'qwen35'
     """
+    with _reader(path) as reader:
+        return reader.metadata()
+
+
+def read_header(path: Path) -> Header:
+    """The key-value pairs of a GGUF file and where its tensors are. Raises ModelLoadError as `read_metadata` does."""
+    with _reader(path) as reader:
+        return reader.header()
+
+
+@contextmanager
+def _reader(path: Path) -> Iterator[_Reader]:
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            return _Reader(data).metadata()
+            yield _Reader(data)
     except OSError as error:
         raise ModelLoadError(f"cannot read {path}: {error.strerror or error}") from error
     except ValueError as error:  # mmap of an empty file, _Reader's findings, not UTF-8
@@ -68,6 +118,33 @@ class _Reader:
     def __init__(self, data: mmap.mmap) -> None:
         self._data = data
         self._at = 0
+        self._tensor_count = 0
+        self._spans: dict[str, tuple[int, int]] = {}
+
+    def header(self) -> Header:
+        metadata = self.metadata()
+        if self._tensor_count > MAX_TENSORS:
+            raise ValueError(f"{self._tensor_count} tensors are too many")
+        tensors = [self._tensor() for _ in range(self._tensor_count)]
+        alignment = metadata.get("general.alignment", DEFAULT_ALIGNMENT)
+        if not isinstance(alignment, int) or not 0 < alignment <= 1 << 20:
+            raise ValueError(f"an alignment of {alignment} is not possible")
+        start = -(-self._at // alignment) * alignment
+        placed = tuple(Tensor(name, shape, TYPES[kind], kind, start + at) for name, shape, kind, at in tensors)
+        for tensor in placed:
+            tensor.type.row_bytes(tensor.shape[0])
+        return Header(metadata, placed, self._spans, len(self._data))
+
+    def _tensor(self) -> tuple[str, tuple[int, ...], int, int]:
+        name = self._string()
+        dimensions = self._number("<I")
+        if not 1 <= dimensions <= MAX_DIMENSIONS:
+            raise ValueError(f"a tensor of {dimensions} dimensions")
+        shape = tuple(self._number("<Q") for _ in range(dimensions))
+        kind, offset = self._number("<I"), self._number("<Q")
+        if kind not in TYPES:
+            raise ValueError(f"the tensor {name} has the unknown type {kind}")
+        return name, shape, kind, offset
 
     def metadata(self) -> dict[str, MetadataValue]:
         if self._data[:4] != MAGIC:
@@ -76,14 +153,16 @@ class _Reader:
         version = self._number("<I")
         if version not in VERSIONS:
             raise ValueError(f"version {version} of the format is not supported")
-        self._number("<Q")  # the number of tensors
+        self._tensor_count = self._number("<Q")
         count = self._number("<Q")
         if count > MAX_KEYS:
             raise ValueError(f"{count} keys are too many")
         values: dict[str, MetadataValue] = {}
         for _ in range(count):
+            start = self._at
             key = self._string()
             values[key] = self._value(self._number("<I"))
+            self._spans[key] = (start, self._at)
         return values
 
     def _number(self, form: str) -> int:

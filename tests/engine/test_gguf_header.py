@@ -6,12 +6,14 @@ import struct
 from pathlib import Path
 
 import gguf
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pagecompiler.engine.base import ModelLoadError
-from pagecompiler.engine.gguf_header import LongArray, read_metadata
+from pagecompiler.engine.ggml_types import TYPES
+from pagecompiler.engine.gguf_header import LongArray, read_header, read_metadata
 
 
 @pytest.fixture(scope="module")
@@ -95,5 +97,81 @@ def test_any_damage_is_a_value_or_a_typed_error(small_file, tmp_path_factory, at
     path.write_bytes(content)
     try:
         assert isinstance(read_metadata(path), dict)
+    except ModelLoadError as error:
+        assert error.message
+
+
+@pytest.fixture(scope="module")
+def tensor_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("gguf") / "tensors.gguf"
+    writer = gguf.GGUFWriter(path, "qwen35")
+    writer.add_tensor("a.weight", np.arange(12, dtype=np.float32).reshape(3, 4))
+    writer.add_tensor("b.bias", np.ones(5, np.float16))
+    writer.add_tensor("c.weight", np.full((4, 2 * 34), 7, np.uint8), raw_dtype=gguf.GGMLQuantizationType.Q8_0)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
+
+
+def test_tensors_are_found_where_they_are(tensor_file):
+    header = read_header(tensor_file)
+    assert [(t.name, t.shape, t.type.name, t.size) for t in header.tensors] == [
+        ("a.weight", (4, 3), "F32", 48),
+        ("b.bias", (5,), "F16", 10),
+        ("c.weight", (64, 4), "Q8_0", 4 * 2 * 34),
+    ]
+    data = tensor_file.read_bytes()
+    a, _, c = header.tensors
+    assert np.frombuffer(data, np.float32, 12, a.offset).tolist() == list(range(12))
+    assert set(data[c.offset : c.offset + c.size]) == {7}
+    assert header.missing_bytes == 0
+
+
+def test_the_bytes_of_a_key_can_be_copied(small_file):
+    data = small_file.read_bytes()
+    start, end = read_header(small_file).key_spans["pagec.format"]
+    assert data[start:end] == struct.pack("<Q", 12) + b"pagec.format" + struct.pack("<II", 4, 3)
+
+
+def test_a_cut_file_says_how_much_is_missing(tensor_file, tmp_path):
+    path = tmp_path / "cut.gguf"
+    path.write_bytes(tensor_file.read_bytes()[:-100])
+    assert 0 < read_header(path).missing_bytes <= 100
+
+
+@pytest.mark.parametrize(
+    ("tensor", "reason"),
+    [
+        (struct.pack("<I", 0), "0 dimensions"),
+        (struct.pack("<I", 9), "9 dimensions"),
+        (struct.pack("<IQIQ", 1, 4, 777, 0), "unknown type 777"),
+        (struct.pack("<IQIQ", 1, 33, 8, 0), "cannot be Q8_0"),
+        (struct.pack("<IQ", 1, 4), "ends within"),
+    ],
+)
+def test_damaged_tensors(tmp_path, tensor, reason):
+    path = tmp_path / "damaged.gguf"
+    path.write_bytes(b"GGUF" + struct.pack("<IQQ", 3, 1, 0) + struct.pack("<Q", 1) + b"t" + tensor)
+    with pytest.raises(ModelLoadError, match=reason):
+        read_header(path)
+
+
+def test_the_sizes_are_those_of_the_format():
+    known = {kind.value: (kind.name, *size) for kind, size in gguf.GGML_QUANT_SIZES.items()}
+    assert {number: (t.name, t.block, t.size) for number, t in TYPES.items()} == known
+
+
+@settings(deadline=None)
+@given(st.integers(0, 400), st.binary(min_size=1, max_size=9))
+def test_any_damage_of_tensors_is_a_header_or_a_typed_error(tensor_file, tmp_path_factory, at, noise):
+    content = bytearray(tensor_file.read_bytes())
+    content[at : at + len(noise)] = noise
+    path = tmp_path_factory.getbasetemp() / "tensor-noise.gguf"
+    path.write_bytes(content)
+    try:
+        header = read_header(path)
+        assert header.missing_bytes >= 0
     except ModelLoadError as error:
         assert error.message
