@@ -182,6 +182,16 @@ CODES: dict[str, Code] = {
     "E0308": Code("image not found", "There is no file of that name.", "check the path; it is relative to the spec"),
     "E0309": Code("not an image", "The file cannot be read as an image.", "use PNG, JPEG, GIF, WebP, AVIF or SVG"),
     "E0310": Code("broken Markdown link", "A link in a text needs words and an address.", "write [words](address)"),
+    "E0311": Code(
+        "undefined anchor on another page",
+        "The page that the link leads to is built from a spec here, and has no block with that id.",
+        "link to an id of that page",
+    ),
+    "W0312": Code(
+        "no such page",
+        "A relative link leads to a page that no spec here builds and that is not in the output folder either.",
+        "correct the link, or add the spec",
+    ),
     # 04 fragments and linking
     "E0401": Code(
         "no markup",
@@ -531,6 +541,11 @@ CODES: dict[str, Code] = {
         "A `pagec.toml`, or the user's `config.toml`, has a line that pagec does not know or cannot take.",
         "correct the line or delete it",
     ),
+    "E0705": Code(
+        "would be written",
+        "With --locked nothing is decoded, and there is no fragment for this block.",
+        "build without --locked first, and keep the cache folder",
+    ),
     # 08 output and cache
     "E0801": Code(
         "cannot write",
@@ -546,6 +561,16 @@ CODES: dict[str, Code] = {
         "images not copied",
         "The page goes to standard output, so its images are not put beside it.",
         "use -o with a file or a folder to have them copied",
+    ),
+    "E0804": Code(
+        "page is being built",
+        "Another pagec is building this page at this moment.",
+        "wait until it is done, or stop it",
+    ),
+    "W0805": Code(
+        "cache not written",
+        "The page is good, but what the model wrote could not be kept, so that the next build writes it again.",
+        "check the folder of the cache and the space on the disk, or choose another one with --cache-dir",
     ),
 }
 

@@ -5,6 +5,8 @@ An editable install has no `pagecompiler/templates`: there the folder of the rep
 
 from __future__ import annotations
 
+import hashlib
+from functools import cache
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent
@@ -25,3 +27,19 @@ def data_path(name: str) -> Path:
     The file need not exist; the caller knows whether it may be missing.
     """
     return _PACKAGE / "data" / name
+
+
+def fingerprint() -> str:
+    """Stands for this pagec: another version, or other templates, have another one."""
+    return hashlib.sha256(f"{_code()} {_marks(template_dir(), '*')}".encode()).hexdigest()
+
+
+@cache
+def _code() -> str:
+    return _marks(_PACKAGE, "*.py") + _marks(_PACKAGE / "data", "*.toml")
+
+
+def _marks(folder: Path, pattern: str) -> str:
+    """Sizes and times of files: reading them all would take longer than relinking a page."""
+    stats = [(path, path.stat()) for path in sorted(folder.rglob(pattern)) if path.is_file()]
+    return repr([(str(path.relative_to(folder)), stat.st_size, stat.st_mtime_ns) for path, stat in stats])

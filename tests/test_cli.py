@@ -199,7 +199,7 @@ def test_an_interruption_is_130_and_leaves_the_old_page(run: Run, monkeypatch: p
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pagecompiler.build.stitch", interrupt)
+    monkeypatch.setattr("pagecompiler.page_build.stitch", interrupt)
     Path("spec.yaml").write_text(SPEC.replace("first", "second"), encoding="utf-8")
     outcome = run(*compile_arguments("spec.yaml"))
     assert outcome.code == 130 and "interrupted" in outcome.err

@@ -1,0 +1,61 @@
+"""How to compile a page, and what follows from it: where its cache is, which prompts, what makes it another page."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass, field
+from pathlib import Path
+
+from pagecompiler.engine.types import Decoding, Sampling
+from pagecompiler.inputs import settings_digest
+from pagecompiler.models import ModelChoice
+from pagecompiler.prompts import PromptStyle
+from pagecompiler.resources import fingerprint
+from pagecompiler.spec import LoadedSpec
+
+PROJECT_MARKS = ("pagec.toml", "_site.yaml")
+CACHE_NAME = ".pagec"
+
+
+@dataclass(frozen=True, slots=True)
+class CompileOptions:
+    """How to compile. `output` None keeps the page in the result only; `cache_dir` None is `.pagec` at the project.
+
+    `locked` fails where something would have to be decoded; `output_root` is the folder of all pages, out of which
+    no image is written (default: that of the page). `prompts` None takes compact ones for a model that was trained
+    on them, else full ones.
+    """
+
+    output: Path | None = None
+    attempts: int = 3
+    lanes: int = 5
+    sampling: Sampling = field(default_factory=Sampling)
+    read_cache: bool = True
+    write_cache: bool = True
+    cache_dir: Path | None = None
+    keep_failed: Path | None = None
+    prompts: PromptStyle | None = None
+    decoding: Decoding = field(default_factory=Decoding)
+    locked: bool = False
+    output_root: Path | None = None
+
+
+DEFAULTS = CompileOptions()
+
+
+def default_cache_dir(loaded: LoadedSpec) -> Path:
+    """`.pagec` in the nearest folder with `pagec.toml` or `_site.yaml`, else in the spec's folder."""
+    for folder in (loaded.folder, *loaded.folder.parents):
+        if any((folder / mark).exists() for mark in PROJECT_MARKS):
+            return folder / CACHE_NAME
+    return loaded.folder / CACHE_NAME
+
+
+def prompt_style(model: ModelChoice, options: CompileOptions) -> PromptStyle:
+    """The prompts that a model is given."""
+    return options.prompts or (PromptStyle.COMPACT if model.format is not None else PromptStyle.FULL)
+
+
+def page_settings(model: ModelChoice, options: CompileOptions, site: Path | None) -> str:
+    """Stands for all that decides on a page beside its files; `site` is its site file, if there is one."""
+    values = (model.id, astuple(options.sampling), prompt_style(model, options).value, site and str(site.resolve()))
+    return settings_digest(*values, fingerprint())
