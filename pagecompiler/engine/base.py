@@ -2,6 +2,7 @@
 
 EngineError
 ├── ModelLoadError      the file cannot be loaded (missing, damaged, another format number)
+│   └── OutOfMemoryError  it, or its lanes, do not fit into memory
 ├── PromptTooLongError  a prompt that cannot fit, said before any decode
 ├── DecodeError         llama_decode failed, or logits were not finite
 └── EngineDiedError     the process of the engine ended by itself
@@ -29,6 +30,10 @@ class EngineError(Exception):
 
 class ModelLoadError(EngineError):
     """The model file cannot be used."""
+
+
+class OutOfMemoryError(ModelLoadError):
+    """The model, or what its lanes need, does not fit into memory."""
 
 
 class PromptTooLongError(EngineError):

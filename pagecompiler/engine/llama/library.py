@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from pagecompiler.engine.base import DecodeError, ModelLoadError
+from pagecompiler.engine.base import DecodeError, ModelLoadError, OutOfMemoryError
 from pagecompiler.engine.gguf_header import read_metadata
 from pagecompiler.engine.llama.native_log import native_log
 from pagecompiler.engine.llama.rules import SequenceRules
@@ -36,12 +36,17 @@ _libggml: Any = _ggml.libggml
 _libggml.ggml_backend_dev_count.restype = ctypes.c_size_t
 _libggml.ggml_backend_dev_get.argtypes = [ctypes.c_size_t]
 _libggml.ggml_backend_dev_get.restype = ctypes.c_void_p
-_libggml.ggml_backend_dev_name.argtypes = [ctypes.c_void_p]
-_libggml.ggml_backend_dev_name.restype = ctypes.c_char_p
+for _function in (_libggml.ggml_backend_dev_name, _libggml.ggml_backend_dev_description):
+    _function.argtypes, _function.restype = [ctypes.c_void_p], ctypes.c_char_p
+_libggml.ggml_backend_dev_type.argtypes = [ctypes.c_void_p]
+_libggml.ggml_backend_dev_memory.argtypes = [ctypes.c_void_p] + 2 * [ctypes.POINTER(ctypes.c_size_t)]
+_libggml.ggml_backend_dev_memory.restype = None
 
 SUPPORTED_VERSION = "0.3.36"
 
 _NO_SLOT, _ABORTED, _BAD_BATCH = 1, 2, -1
+_GPU_TYPES = (1, 2)  # ggml_backend_dev_type: discrete and integrated
+_NO_MEMORY = ("failed to allocate", "unable to allocate", "out of memory", "failed to fit")
 _LONGEST_VALUE_BYTES = 1 << 20
 
 
@@ -80,15 +85,35 @@ def _has_private_part() -> bool:
     return hasattr(private, "llama_set_embeddings_nextn") and hasattr(private, "llama_get_embeddings_nextn")
 
 
-def device_names() -> list[str]:
-    """The devices that llama.cpp can compute on, the CPU included."""
+@dataclass(frozen=True, slots=True)
+class Device:
+    """Something that llama.cpp can compute on; memory in bytes, as its driver reports it."""
+
+    name: str
+    description: str
+    gpu: bool
+    free: int
+    total: int
+
+
+def devices() -> list[Device]:
+    """The devices that llama.cpp sees, the CPU included."""
     _start()
-    return [_device_name(_libggml.ggml_backend_dev_get(index)) for index in range(_libggml.ggml_backend_dev_count())]
+    found = []
+    for index in range(_libggml.ggml_backend_dev_count()):
+        pointer = _libggml.ggml_backend_dev_get(index)
+        free, total = ctypes.c_size_t(), ctypes.c_size_t()
+        _libggml.ggml_backend_dev_memory(pointer, ctypes.byref(free), ctypes.byref(total))
+        texts = (_libggml.ggml_backend_dev_name(pointer), _libggml.ggml_backend_dev_description(pointer))
+        name, description = (text.decode("utf-8", "replace") for text in texts)
+        kind = _libggml.ggml_backend_dev_type(pointer)
+        found.append(Device(name, description, kind in _GPU_TYPES, free.value, total.value))
+    return found
 
 
-def _device_name(device: int) -> str:
-    name: bytes = _libggml.ggml_backend_dev_name(device)
-    return name.decode("utf-8", "replace")
+def device_names() -> list[str]:
+    """The names of the devices."""
+    return [device.name for device in devices()]
 
 
 def _devices(name: str) -> ctypes.Array[ctypes.c_void_p]:
@@ -115,11 +140,18 @@ class Model:
 
     `gpu_layers` counts layers on the GPU (-1: all), `device` names the only device to use (a GPU or `CPU`).
     `load_mtp` also loads the multi-token-prediction block. `width` is the size of a hidden row; `recurrent` is
-    true when any layer keeps a recurrent state; `trained_context` is in tokens.
+    true when any layer keeps a recurrent state; `trained_context` is in tokens. `measure_only` allocates nothing:
+    contexts of such a model only make llama.cpp log what they would take.
     """
 
     def __init__(
-        self, path: Path, *, gpu_layers: int = 0, load_mtp: bool = False, device: str | None = None
+        self,
+        path: Path,
+        *,
+        gpu_layers: int = 0,
+        load_mtp: bool = False,
+        device: str | None = None,
+        measure_only: bool = False,
     ) -> None:
         read_metadata(path)  # llama.cpp aborts the process on some damaged headers
         _start()
@@ -127,6 +159,9 @@ class Model:
         parameters = native.llama_model_default_params()
         parameters.n_gpu_layers = gpu_layers
         parameters.load_mtp = load_mtp
+        if measure_only:
+            parameters.no_alloc = True
+            parameters.load_mode = native.LLAMA_LOAD_MODE_NONE
         if device is not None:
             devices = _devices(device)
             parameters.n_gpu_layers = 0
@@ -135,10 +170,13 @@ class Model:
                 parameters.n_gpu_layers = -1
         self._pointer = native.llama_model_load_from_file(str(path).encode(), parameters)
         if not self._pointer:
+            log = native_log.text()
+            if any(sign in log for sign in _NO_MEMORY):
+                raise OutOfMemoryError(f"there is not enough memory for the weights of {path}", native_log=log)
             raise ModelLoadError(
                 f"llama.cpp cannot load {path}",
                 hint="see the native log; the file may be damaged or its architecture too new",
-                native_log=native_log.text(),
+                native_log=log,
             )
         self._vocab = native.llama_model_get_vocab(self._pointer)
         self.path = path
@@ -148,6 +186,7 @@ class Model:
         self.recurrent = bool(
             native.llama_model_is_recurrent(self._pointer) or native.llama_model_is_hybrid(self._pointer)
         )
+        self.layers = int(native.llama_model_n_layer(self._pointer))
         self.nextn_layers = int(native.llama_model_n_layer_nextn(self._pointer))
         self.begin_token = int(native.llama_vocab_bos(self._vocab))
         self.end_token = int(native.llama_vocab_eos(self._vocab))
@@ -290,7 +329,7 @@ class Context:
             parameters.ctx_type = native.LLAMA_CONTEXT_TYPE_MTP
         self._pointer = native.llama_init_from_model(model.pointer, parameters)
         if not self._pointer:
-            raise ModelLoadError(
+            raise OutOfMemoryError(
                 f"llama.cpp cannot make a context of {tokens} tokens for {model.path}",
                 hint="too little memory? try fewer lanes or a smaller context",
                 native_log=native_log.text(),
@@ -309,6 +348,9 @@ class Context:
             self._hidden = np.zeros((rows, self._width), np.float32)
             self._batch.embd = self._hidden.ctypes.data_as(ctypes.POINTER(ctypes.c_float))
         for tap in taps:
+            # llama.cpp aborts the process over a layer that is not there.
+            if not NEXTN <= tap < model.layers:
+                raise ModelLoadError(f"{model.path} has no layer {tap}")
             self._open_tap(tap)
 
     def _open_tap(self, tap: int) -> None:
