@@ -74,9 +74,13 @@ class _Writer:
         spread = shape[-1] ** -0.5 if scale is None else scale
         self.tensor(name, self._random.normal(0, spread, shape))
 
-    def output(self, size: int, width: int) -> None:
-        """A head that spreads its logits and never picks a control token: answers have their full length."""
+    def output(self, size: int, width: int, blur: float) -> None:
+        """A head that spreads its logits and never picks a control token: answers have their full length.
+
+        A blurred one often, but not always, picks what the sharp one of the same seed picks.
+        """
         rows = self._random.normal(0, 0.5, (size, width))
+        rows += np.random.default_rng(99).normal(0, blur, rows.shape)
         rows[: len(CONTROL)] = 0
         self.tensor("output.weight", rows)
 
@@ -98,7 +102,7 @@ class _Writer:
         self.gguf.close()
 
 
-def write_llama(path: Path, *, template: str = INST, seed: int = 1) -> Path:
+def write_llama(path: Path, *, template: str = INST, seed: int = 1, blur: float = 0.0) -> Path:
     """A two-layer model of the llama architecture, without a system role in its template."""
     width, layers, heads, inner = 64, 2, 4, 128
     writer = _Writer(path, "llama", seed)
@@ -115,7 +119,7 @@ def write_llama(path: Path, *, template: str = INST, seed: int = 1) -> Path:
     head.add_vocab_size(size)
     writer.normal("token_embd.weight", size, width, scale=1.0)
     writer.ones("output_norm.weight", width)
-    writer.output(size, width)
+    writer.output(size, width, blur)
     for layer in range(layers):
         block = f"blk.{layer}."
         writer.ones(block + "attn_norm.weight", width)
@@ -129,7 +133,7 @@ def write_llama(path: Path, *, template: str = INST, seed: int = 1) -> Path:
     return path
 
 
-def write_qwen35(path: Path, *, template: str = CHATML, seed: int = 2) -> Path:
+def write_qwen35(path: Path, *, template: str = CHATML, seed: int = 2, blur: float = 0.0) -> Path:
     """Three gated delta-net layers, a full-attention layer and an MTP block: a hybrid model like Qwen3.5."""
     width, layers, interval, heads, head_size, inner = 128, 4, 4, 2, 64, 128
     state_heads, state_size, kernel = 2, 32, 4
@@ -158,7 +162,7 @@ def write_qwen35(path: Path, *, template: str = CHATML, seed: int = 2) -> Path:
     size = writer.vocabulary(pre="qwen35", template=template, end="<|im_end|>")
     writer.normal("token_embd.weight", size, width, scale=1.0)
     writer.ones("output_norm.weight", width)
-    writer.output(size, width)
+    writer.output(size, width, blur)
     for layer in range(layers + 1):
         block = f"blk.{layer}."
         writer.ones(block + "attn_norm.weight", width)
@@ -185,5 +189,27 @@ def write_qwen35(path: Path, *, template: str = CHATML, seed: int = 2) -> Path:
     writer.normal(block + "eh_proj.weight", width, 2 * width)
     for name in ("enorm", "hnorm", "shared_head_norm"):
         writer.ones(block + name + ".weight", width)
+    writer.close()
+    return path
+
+
+def write_mtp_block(source: Path, path: Path) -> Path:
+    """A file with nothing but the multi-token-prediction block of another one, and its vocabulary."""
+    reader = gguf.GGUFReader(source)
+    writer = gguf.GGUFWriter(path, "qwen35")
+    for key, entry in reader.fields.items():
+        if key.startswith("GGUF.") or key == "general.architecture":
+            continue
+        kind = entry.types[0]
+        writer.add_key_value(
+            key, entry.contents(), kind, sub_type=entry.types[-1] if kind == gguf.GGUFValueType.ARRAY else None
+        )
+    last = f"blk.{int(reader.fields['qwen35.block_count'].contents()) - 1}."
+    for tensor in reader.tensors:
+        if not tensor.name.startswith("blk.") or tensor.name.startswith(last):
+            writer.add_tensor(tensor.name, tensor.data, raw_dtype=tensor.tensor_type)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
     writer.close()
     return path

@@ -1,0 +1,404 @@
+"""Every decode method on real models writes what the model says; only the passes differ."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pagecompiler.engine.base import ModelLoadError
+from pagecompiler.engine.llama import engine as engine_module
+from pagecompiler.engine.llama.drafting.mtp import Mtp
+from pagecompiler.engine.llama.engine import LlamaEngine
+from pagecompiler.engine.llama.library import Model, NativeSupport, device_names
+from pagecompiler.engine.llama.native_log import LOG_DEBUG, native_log
+from pagecompiler.engine.llama.sampling import distribution
+from pagecompiler.engine.types import Completion, Decoding, Method, Sampling
+
+from .evaluation import Evaluation
+from .recorder import Recorder
+from .test_llama_engine import KINDS, ask, run
+from .tiny_models import write_llama, write_mtp_block, write_qwen35
+
+LENGTHS = (40, 22, 33, 28, 37)
+PLAIN = Decoding(Method.PLAIN)
+
+
+def make_engine(path: Path, decoding: Decoding, **more) -> LlamaEngine:
+    return LlamaEngine(path, **({"context_tokens": 768, "threads": 1} | more), decoding=decoding)
+
+
+def requests(**more):
+    return [ask(content, max_tokens=length, **more) for content, length in zip(KINDS, LENGTHS, strict=True)]
+
+
+def answers(path: Path, decoding: Decoding, asked=None, **more) -> list[Completion]:
+    with make_engine(path, decoding, **more) as engine:
+        return run(engine, asked or requests())
+
+
+@pytest.fixture(scope="module")
+def drafts(tmp_path_factory) -> dict[str, Path]:
+    """Models that often, but not always, draft what the tiny targets write."""
+    folder = tmp_path_factory.mktemp("drafts")
+    return {
+        "llama": write_llama(folder / "llama.gguf", blur=0.15),
+        "qwen35": write_qwen35(folder / "qwen35.gguf", blur=0.15),
+    }
+
+
+def decodings(name: str, path: Path, drafts: dict[str, Path], depth: int | None) -> list[Decoding]:
+    found = [Decoding(Method.LOOKUP, depth)]
+    if name != "llama":
+        found.append(Decoding(Method.MTP, depth))
+    if name in drafts:
+        found.append(Decoding(Method.DRAFT, depth, draft_model=drafts[name]))
+    return found
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 4])
+def test_every_method_writes_what_the_model_says(model_path, evaluation, drafts, depth):
+    plain = answers(model_path, PLAIN)
+    for decoding in decodings(model_path.stem, model_path, drafts, depth):
+        completions = answers(model_path, decoding)
+        evaluation.check_approved(requests(), completions)
+        assert [len(c.tokens) for c in completions] == [len(c.tokens) for c in plain]
+        assert all(c.target_passes <= p.target_passes for c, p in zip(completions, plain, strict=True))
+        if decoding.method is Method.DRAFT:
+            drafted, accepted = (sum(getattr(c, name) for c in completions) for name in ("drafted", "accepted"))
+            assert 0 < accepted < drafted, "both outcomes are exercised"
+            assert all(c.draft_passes > 0 for c in completions)
+
+
+def test_auto_writes_what_the_model_says(model_path, evaluation):
+    asked = requests() * 2
+    evaluation.check_approved(asked, answers(model_path, Decoding(), asked))
+
+
+@pytest.mark.parametrize("target", ["llama", "qwen35"])
+@pytest.mark.parametrize("draft", ["llama", "qwen35"])
+def test_any_architecture_drafts_for_any(models, evaluation_of, drafts, target, draft):
+    completions = answers(models[target], Decoding(Method.DRAFT, 3, draft_model=drafts[draft]))
+    evaluation_of(models[target]).check_approved(requests(), completions)
+
+
+@pytest.fixture
+def evaluation_of():
+    made = []
+
+    def make(path):
+        made.append(Evaluation(path))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.__exit__()
+
+
+def test_a_hybrid_draft_is_put_back_after_each_draft(models):
+    """The model drafts for itself: were its state not restored, guesses after the first would be wrong."""
+    completions = answers(models["qwen35"], Decoding(Method.DRAFT, 4, draft_model=models["qwen35"]))
+    drafted, accepted = (sum(getattr(c, name) for c in completions) for name in ("drafted", "accepted"))
+    budget_ends = 4 * len(completions)  # a last guess may reach over the budget
+    assert drafted - accepted <= budget_ends
+
+
+def test_the_block_drafts_the_same_from_a_file_of_its_own(hybrid_path, tmp_path):
+    block = write_mtp_block(hybrid_path, tmp_path / "block.gguf")
+    assert block.stat().st_size < hybrid_path.stat().st_size
+    own = answers(hybrid_path, Decoding(Method.MTP, 2))
+    separate = answers(hybrid_path, Decoding(Method.MTP, 2, draft_model=block))
+    assert [c.tokens for c in own] == [c.tokens for c in separate]
+    assert [(c.drafted, c.accepted) for c in own] == [(c.drafted, c.accepted) for c in separate]
+
+
+class Witness:
+    """Compares each draft of the block with one of a block that was just shown the whole text."""
+
+    def __init__(self, engine: LlamaEngine) -> None:
+        self.compared = 0
+        self._engine = engine
+        self._drafter = engine._guesses._main
+        self._recorder = Recorder(engine._context)
+        self._fresh = Mtp(engine._model, engine._model, tokens=4096, sequences=2, rows=512, threads=1)
+        self._propose = self._drafter.propose
+        self._drafter.propose = self.propose
+        engine._scheduler._target = self._recorder
+
+    def propose(self, lanes, depth):
+        for lane in lanes:
+            memory = self._drafter._context.memory
+            known = memory.last_position(lane.sequence) + self._drafter.behind(lane.sequence)
+            assert known == self._engine._context.memory.last_position(lane.sequence)
+        guesses = self._propose(lanes, depth)
+        for lane, guess in zip(lanes, guesses, strict=True):
+            assert len(guess) == depth
+            if lane.sequence == 1 and len(lane.emitted) % 3 == 0:
+                self.check(lane, guess, depth)
+        return guesses
+
+    def check(self, lane, guess, depth):
+        tokens = [*lane.job.prompt.tokens, *lane.emitted[:-1]]
+        hidden = hidden_rows(self._engine._model, tokens)
+        self._fresh.finished(0)
+        self._fresh.decoded(decoded(tokens, hidden))
+        (again,) = self._fresh.propose([Shown(lane)], depth)
+        assert list(guess) == list(again)
+        self.compared += 1
+
+
+class Shown:
+    """A lane as another drafter sees it, in sequence 0."""
+
+    def __init__(self, lane) -> None:
+        self.sequence, self.position, self.pending, self.draft_passes = 0, lane.position, lane.pending, 0
+
+
+def hidden_rows(model, tokens):
+    from pagecompiler.engine.llama.library import Context
+    from pagecompiler.engine.llama.target import NEXTN, Batch
+
+    context = Context(model, tokens=1024, sequences=1, rows=512, outputs=1, threads=1, taps=(NEXTN,))
+    batch = Batch()
+    batch.add(0, tokens, 0, wanted=1)
+    context.decode(batch)
+    rows = context.hidden(NEXTN).copy()
+    context.close()
+    return rows
+
+
+def decoded(tokens, hidden):
+    from pagecompiler.engine.llama.drafting.base import Decoded
+    from pagecompiler.engine.llama.target import NEXTN
+
+    return Decoded(0, 0, tokens, {NEXTN: hidden})
+
+
+def test_the_block_follows_the_target_exactly(hybrid_path):
+    """Positions are equal after every sync, and drafts are those of a block that saw only what was approved."""
+    with make_engine(hybrid_path, Decoding(Method.MTP, 3)) as engine:
+        witness = Witness(engine)
+        run(engine, requests())
+        assert witness.compared > 5
+        witness._fresh.close()
+
+
+@pytest.mark.parametrize("method", [Method.MTP, Method.LOOKUP])
+@pytest.mark.parametrize("depth", [1, 3])
+def test_five_lanes_are_one_pass_over_the_weights_a_step(hybrid_path, monkeypatch, method, depth):
+    monkeypatch.setenv("LLAMA_BATCH_DEBUG", "1")
+    monkeypatch.setattr(native_log, "level", LOG_DEBUG)
+    passes = []
+
+    def count(batch):
+        native_log.lines.clear()
+        logits = decode(batch)
+        passes.append(len(re.findall("added ubatch", native_log.text())))
+        return logits
+
+    with make_engine(hybrid_path, Decoding(method, depth)) as engine:
+        decode = engine._context.decode
+        engine._context.decode = count
+        run(engine, requests())
+    assert set(passes) == {1}
+
+
+def edits(answer: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
+    """Twenty ways in which an old answer differs from the new one."""
+    middle, third = len(answer) // 2, len(answer) // 3
+    odd = 120
+    return {
+        "nothing": answer,
+        "one token": (*answer[:middle], odd, *answer[middle + 1 :]),
+        "the first token": (odd, *answer[1:]),
+        "the last token": (*answer[:-1], odd),
+        "one added": (*answer[:middle], odd, *answer[middle:]),
+        "one missing": (*answer[:middle], *answer[middle + 1 :]),
+        "ten added": (*answer[:middle], *[odd] * 10, *answer[middle:]),
+        "ten missing": (*answer[:third], *answer[third + 10 :]),
+        "a piece doubled": (*answer[:middle], *answer[third:middle], *answer[middle:]),
+        "a piece moved": (*answer[middle:], *answer[:middle]),
+        "the beginning missing": answer[third:],
+        "the end missing": answer[:third],
+        "an end added": (*answer, *[odd] * 20),
+        "a beginning added": (*[odd] * 9, *answer),
+        "every fifth token": tuple(odd if i % 5 == 4 else token for i, token in enumerate(answer)),
+        "every other token": tuple(odd if i % 2 else token for i, token in enumerate(answer)),
+        "all tokens": (odd,) * len(answer),
+        "backwards": answer[::-1],
+        "one token only": answer[:1],
+        "much longer": answer * 6,
+    }
+
+
+def test_any_previous_answer_gives_the_same_answer(model_path, evaluation):
+    plain = answers(model_path, PLAIN)
+    kinds = list(edits(plain[0].tokens))
+    assert len(kinds) == 20
+    with make_engine(model_path, Decoding(Method.AUTO)) as engine:
+        for kind in kinds:
+            asked = [
+                ask(content, max_tokens=length, previous=edits(c.tokens)[kind])
+                for content, length, c in zip(KINDS, LENGTHS, plain, strict=True)
+            ]
+            completions = run(engine, asked)
+            evaluation.check_approved(asked, completions)
+            if kind == "nothing":
+                assert all(c.target_passes < len(c.tokens) / 3 for c in completions)
+
+
+def test_a_previous_answer_may_be_text(model_path):
+    (plain,) = answers(model_path, PLAIN, [ask(KINDS[0], max_tokens=60)])
+    (again,) = answers(model_path, PLAIN, [ask(KINDS[0], max_tokens=60, previous=plain.text)])
+    assert again.text == plain.text
+    (unused,) = answers(
+        model_path, Decoding(Method.PLAIN, previous=False), [ask(KINDS[0], max_tokens=60, previous=plain.text)]
+    )
+    assert unused.drafted == 0
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0])
+def test_a_seed_gives_one_answer_with_every_method(models, drafts, temperature):
+    sampling = Sampling(temperature=temperature, top_k=20, seed=7)
+    for name in ("llama", "qwen35"):
+        plain = answers(models[name], PLAIN, requests(sampling=sampling))
+        for decoding in decodings(name, models[name], drafts, 3):
+            again = answers(models[name], decoding, requests(sampling=sampling))
+            same = sum(a == b for p, c in zip(plain, again, strict=True) for a, b in zip(p.tokens, c.tokens, strict=True))
+            assert same >= 0.9 * sum(LENGTHS), "rounding may move a draw over a border, seldom"
+
+
+def test_sampling_keeps_the_distribution(models, drafts):
+    """Pairs of tokens behind one prompt, drawn with guesses, against their exact probabilities: chi-square."""
+    sampling = Sampling(temperature=1.5, top_k=4)
+    draws = 600
+    asked = [
+        ask(KINDS[1], max_tokens=3, sampling=Sampling(temperature=1.5, top_k=4, seed=seed)) for seed in range(draws)
+    ]
+    completions = answers(models["llama"], Decoding(Method.DRAFT, 2, draft_model=drafts["llama"]), asked)
+    assert sum(c.accepted for c in completions) > draws // 10
+    counts = Counter(c.tokens[:2] for c in completions)
+    expected = exact_pairs(models["llama"], asked[0], sampling)
+    assert set(counts) <= set(expected)
+    statistic = sum((counts[pair] - draws * share) ** 2 / (draws * share) for pair, share in expected.items())
+    assert statistic < 45, "chi-square with 15 degrees of freedom is above this once in 10,000 times"
+
+
+def exact_pairs(path: Path, request, sampling) -> dict[tuple[int, int], float]:
+    with Evaluation(path) as evaluation:
+        prompt = evaluation.prompt(request)
+        firsts, shares = distribution(evaluation.fresh(prompt, 1)[0], sampling)
+        pairs = {}
+        for first, share in zip(firsts.tolist(), shares.tolist(), strict=True):
+            seconds, others = distribution(evaluation.fresh((*prompt, first), 1)[0], sampling)
+            pairs |= {(first, s): share * o for s, o in zip(seconds.tolist(), others.tolist(), strict=True)}
+    assert len(pairs) == len(list(product(range(4), repeat=2)))
+    return pairs
+
+
+def test_a_draft_model_of_another_vocabulary_is_refused(models, tmp_path, monkeypatch):
+    monkeypatch.setattr("tests.engine.tiny_models.MERGES", ["{ {", "} }", "t h"])
+    fewer = write_llama(tmp_path / "fewer.gguf")
+    with pytest.raises(ModelLoadError, match="knows 264 tokens") as caught:
+        answers(models["llama"], Decoding(Method.DRAFT, draft_model=fewer))
+    assert "same family" in caught.value.hint
+    monkeypatch.undo()
+    monkeypatch.setattr("tests.engine.tiny_models.CONTROL", ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "</s>", "<s>"])
+    other = write_llama(tmp_path / "other.gguf")
+    with pytest.raises(ModelLoadError, match="token 3 is '</s>', not '<s>'"):
+        answers(models["llama"], Decoding(Method.DRAFT, draft_model=other))
+
+
+def test_methods_that_need_what_is_not_there(models):
+    with pytest.raises(ModelLoadError, match="needs a draft model"):
+        answers(models["llama"], Decoding(Method.DRAFT))
+    with pytest.raises(ModelLoadError, match="no multi-token-prediction block"):
+        answers(models["llama"], Decoding(Method.MTP))
+    with pytest.raises(ModelLoadError, match="no device `moon`") as caught:
+        answers(models["llama"], Decoding(Method.DRAFT, draft_model=models["llama"], draft_device="moon"))
+    assert "CPU" in caught.value.hint
+
+
+def test_the_draft_device_reaches_llama_cpp(models, monkeypatch):
+    seen = []
+    original = Model.__init__
+
+    def spy(self, path, **options):
+        seen.append((path, options.get("device")))
+        original(self, path, **options)
+
+    monkeypatch.setattr(Model, "__init__", spy)
+    assert "CPU" in device_names()
+    answers(models["llama"], Decoding(Method.DRAFT, 2, draft_model=models["qwen35"], draft_device="CPU"))
+    assert seen == [(models["llama"], None), (models["qwen35"], "CPU")]
+
+
+def test_without_the_private_part_mtp_is_off_and_says_so(hybrid_path, evaluation_of, monkeypatch):
+    monkeypatch.setattr(
+        "pagecompiler.engine.llama.methods.native_support", lambda: NativeSupport("0", False, False, "")
+    )
+    with make_engine(hybrid_path, Decoding(Method.MTP, 2)) as engine:
+        assert engine.notes == ("mtp is off: this llama.cpp lacks the private functions that it needs",)
+        completions = run(engine, requests())
+        assert engine.stats().draft_passes == 0
+    evaluation_of(hybrid_path).check_approved(requests(), completions)
+
+
+def test_when_the_probe_fails_guesses_are_off_and_that_is_said(hybrid_path, evaluation_of, monkeypatch):
+    monkeypatch.setattr(engine_module, "rollback_problem", lambda *arguments: "a rolled back state gives other logits")
+    with make_engine(hybrid_path, Decoding(Method.AUTO)) as engine:
+        assert engine.notes == ("mtp is off: a rolled back state gives other logits",)
+        completions = run(engine, requests())
+        assert engine.stats().drafted == 0
+    evaluation_of(hybrid_path).check_approved(requests(), completions)
+
+
+def test_what_was_measured_is_stored_for_the_next_run(hybrid_path, tmp_path):
+    path = tmp_path / "tuning.json"
+    for _ in range(2):
+        with make_engine(hybrid_path, Decoding(), tuning=path) as engine:
+            run(engine, requests() * 3)
+            measured = engine._guesses.depth.measured()
+            assert measured.steps
+    with make_engine(hybrid_path, Decoding(), tuning=path) as engine:
+        assert engine._guesses.depth.measured().steps == measured.steps
+    with make_engine(hybrid_path, PLAIN, tuning=tmp_path / "none.json") as engine:
+        run(engine, requests()[:1])
+    assert not (tmp_path / "none.json").exists()
+
+
+def test_the_counts_add_up(hybrid_path, drafts):
+    with make_engine(hybrid_path, Decoding(Method.DRAFT, 3, draft_model=drafts["qwen35"])) as engine:
+        completions = run(engine, requests())
+        stats = engine.stats()
+    assert stats.tokens == sum(len(c.tokens) for c in completions)
+    assert (stats.drafted, stats.accepted) == tuple(sum(getattr(c, n) for c in completions) for n in ("drafted", "accepted"))
+    for c in completions:
+        assert sum(c.accepted_by_position) == c.accepted
+        assert list(c.accepted_by_position) == sorted(c.accepted_by_position, reverse=True)
+    assert stats.verify_rows >= stats.verify_passes
+    assert stats.draft_passes > 0
+    assert min(stats.target_seconds, stats.draft_seconds, stats.python_seconds) > 0
+
+
+def test_inner_layers_can_be_read(model_path):
+    from pagecompiler.engine.llama.library import Context
+    from pagecompiler.engine.llama.target import Batch
+
+    model = Model(model_path)
+    context = Context(model, tokens=256, sequences=1, rows=64, outputs=64, threads=1, taps=(0, 1))
+    batch = Batch()
+    batch.add(0, range(20, 30), 0, wanted=1)
+    context.decode(batch)
+    first, second = context.hidden(0).copy(), context.hidden(1).copy()
+    assert first.shape == second.shape == (10, model.width)
+    assert np.isfinite(first).all()
+    assert np.abs(first - second).max() > 0
+    context.close()
+    with pytest.raises(ModelLoadError, match="no layer 99"):
+        Context(model, tokens=256, sequences=1, rows=64, outputs=64, threads=1, taps=(99,))
+    model.close()
