@@ -6,8 +6,11 @@ an entry is written atomically, and equal keys mean equal content. A damaged ent
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import os
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +19,7 @@ from pagecompiler.engine.types import Message, Sampling
 from pagecompiler.files import write_atomic
 from pagecompiler.prompts import FORMAT
 
+_USED_EVERY_SECONDS = 24 * 3600
 _VERSION = 1
 
 
@@ -51,13 +55,17 @@ class FragmentCache:
         """The fragment of a key, or None if there is none or it is damaged."""
         if not self._read:
             return None
+        path = self._path(key)
         try:
-            entry = json.loads(self._path(key).read_bytes())
+            entry = json.loads(path.read_bytes())
             text, tokens = entry["text"], entry["tokens"]
             whole = entry["version"] == _VERSION and entry["check"] == _check(text, tokens)
         except (OSError, ValueError, KeyError, TypeError):
             return None
-        return Fragment(text, tuple(tokens)) if whole else None
+        if not whole:
+            return None
+        _mark_used(path)
+        return Fragment(text, tuple(tokens))
 
     def put(self, key: str, fragment: Fragment) -> None:
         """Keep a fragment. Raises OSError when the folder cannot be written."""
@@ -88,3 +96,10 @@ def prepare_folder(folder: Path) -> None:
     ignore = folder / ".gitignore"
     if not ignore.exists():
         write_atomic(ignore, b"*\n", durable=False)
+
+
+def _mark_used(path: Path) -> None:
+    """An entry's time is that of its last use, to the day: a relink does not write to every entry."""
+    with contextlib.suppress(OSError):
+        if time.time() - path.stat().st_mtime > _USED_EVERY_SECONDS:
+            os.utime(path)
