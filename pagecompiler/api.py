@@ -9,7 +9,7 @@ from pagecompiler.build import CompileOptions, EngineSource, PageResult, compile
 from pagecompiler.config import read_config
 from pagecompiler.engine.base import Engine
 from pagecompiler.engine.types import Decoding
-from pagecompiler.models import ModelChoice, choose_model, tuning_path
+from pagecompiler.models import ModelChoice, choose_model, served_model, tuning_path
 from pagecompiler.spec import LoadedSpec, load_spec
 
 AUTO = Decoding()
@@ -20,22 +20,23 @@ def compile_page(
     *,
     output: Path | None = None,
     model: str | None = None,
+    server: str | None = None,
     engine: Engine | None = None,
     options: CompileOptions | None = None,
 ) -> PageResult:
     """Compile one page; `result.html` is the page, and `output` where it is written as well.
 
-    `model` is a GGUF file or a name, by default what the command would take. An `engine` that is given runs that
-    model and stays open. A page that is not valid is not written: then `result.ok` is false and
-    `result.diagnostics` says why. Raises CompileError for a spec or a config file that cannot be loaded and
-    ModelNotFoundError.
+    `model` is a GGUF file or a name, by default what the command would take; with a `server`, `URL[,URL…]`, one of
+    its models. An `engine` that is given runs that model and stays open. A page that is not valid is not written:
+    then `result.ok` is false and `result.diagnostics` says why. Raises CompileError for a spec or a config file that
+    cannot be loaded, ModelNotFoundError, and EngineError when no server answers.
 
     >>> compile_page("specs/kettle.yaml", model="reference").ok
     True
     """
     loaded = spec if isinstance(spec, LoadedSpec) else load_spec(spec)
     settings = options or CompileOptions(output=output)
-    choice = choose_model(model, read_config(loaded.folder))
+    choice = served_model(server, model) if server else choose_model(model, read_config(loaded.folder))
     maker = engine_maker(choice, settings.lanes, settings.decoding)
     source = EngineSource(choice, maker if engine is None else lambda: engine)
     try:
@@ -57,6 +58,11 @@ def engine_maker(
     """
 
     def make() -> Engine:
+        if model.servers:
+            from pagecompiler.engine.openai.client import engine_key
+            from pagecompiler.engine.openai.engine import OpenAIEngine
+
+            return OpenAIEngine(model.servers, model.name, key=engine_key(), say=say)
         if model.path is None:
             from pagecompiler.engine.reference import ReferenceEngine
 

@@ -200,6 +200,7 @@ class Dispatcher:
             slots=frozenset(slot.number for slot in task.block.structure.slots),
             monitor=StyleMonitor if task.block.kind == STYLE else BlockMonitor,
             previous="" if task.attempts else task.previous,
+            page=task.page,
         )
         try:
             number = self._engine.submit(request)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pagecompiler.config import PROJECT_FILE, Config, Setting, user_file
+from pagecompiler.engine.base import ModelLoadError
 from pagecompiler.engine.gguf_header import read_metadata
 from pagecompiler.engine.types import Sampling
 from pagecompiler.files import write_atomic
@@ -32,17 +33,21 @@ class ModelNotFoundError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """`id` is the SHA-256 of the file; `source` says who chose it; `format` is the GGUF's `pagec.format`."""
+    """`id` is the SHA-256 of the file; `source` says who chose it; `format` is the GGUF's `pagec.format`.
+
+    A model of `servers` has no file here: its id is its name, whatever the addresses.
+    """
 
     name: str
     path: Path | None
     id: str
     source: str
     format: int | None
+    servers: tuple[str, ...] = ()
 
     @property
     def is_reference(self) -> bool:
-        return self.path is None
+        return self.path is None and not self.servers
 
     @property
     def sampling(self) -> Sampling:
@@ -65,6 +70,26 @@ def choose_model(option: str | None, config: Config | None = None) -> ModelChoic
     if find_stored(DEFAULT_NAME) is not None:
         return resolve_model(DEFAULT_NAME, "pulled")
     return resolve_model(MINI, "default")
+
+
+def served_model(addresses: str, name: str | None = None) -> ModelChoice:
+    """The model of running servers, `URL[,URL…]`; they are asked for its name.
+
+    Raises ModelNotFoundError for what is no address and for a model that they do not have, EngineError when none
+    answers.
+    """
+    from pagecompiler.engine.openai.client import server_url
+    from pagecompiler.engine.openai.discovery import discover
+
+    try:
+        servers = tuple(dict.fromkeys(server_url(address) for address in addresses.split(",")))
+        served = discover(servers, name)
+    except ValueError as error:
+        raise ModelNotFoundError(str(error)) from None
+    except ModelLoadError as error:
+        raise ModelNotFoundError(f"{error.message}; {error.hint}" if error.hint else error.message) from None
+    trained = FORMAT if MINI in served else None
+    return ModelChoice(served, None, f"served {served}", ", ".join(servers), trained, servers)
 
 
 def configured_model(setting: Setting) -> ModelChoice:

@@ -37,6 +37,7 @@ def compile_command(specs: tuple[str, ...], output: str | None, as_json: bool, *
     pagec compile specs/kettle.yaml
     pagec compile specs/kettle.yaml -o public/index.html
     pagec compile a.yaml b.yaml --json
+    pagec compile a.yaml --engine http://localhost:8000
 
     Defaults stand in pagec.toml beside the specs or above them (that of the first spec counts) and in the user's
     config.toml.
@@ -51,7 +52,7 @@ def compile_command(specs: tuple[str, ...], output: str | None, as_json: bool, *
         outputs = plan_outputs(specs, output, json=as_json)
     except OutputError as error:
         fail(str(error), error.exit_code)
-    model = model_option(options["model"], read_defaults(options, specs[0], screen))
+    model = model_option(options["model"], read_defaults(options, specs[0], screen), options["engine"])
     screen.say(f"model: {model.name} ({model.source})")
     decoding = decoding_options(options)
     source = EngineSource(model, engine_maker(model, options["lanes"], decoding, screen.say))

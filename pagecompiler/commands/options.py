@@ -62,6 +62,8 @@ def build_options(command: Callable[..., None]) -> Callable[..., None]:
         click.option("--method", type=click.Choice(["auto", "plain", "draft", "mtp", "lookup"]), default="auto",
                      show_default=True, help="Where guesses come from; it changes the speed, not the page."),
         click.option("--lanes", type=number(1, 64), default=5, show_default=True, help="Blocks written at once."),
+        click.option("--engine", metavar="URL[,URL...]",
+                     help="Running servers that speak the OpenAI protocol write, instead of a model here."),
         click.option("--model", metavar="FILE|NAME",
                      help="A GGUF file or a name of `pagec model list`.  [default: PAGEC_MODEL, config files,"
                           " the pulled qwen3.5-9b, pagec-mini]"),
@@ -94,11 +96,29 @@ def read_defaults(options: dict[str, Any], spec: str, screen: Screen) -> Config:
     return config
 
 
-def model_option(option: str | None, config: Config | None = None) -> ModelChoice:
-    """The model that `--model` or its defaults name; exits with 2 when there is none."""
+def model_option(option: str | None, config: Config | None = None, servers: str | None = None) -> ModelChoice:
+    """The model that `--model` or its defaults name, with `servers` theirs; exits with 2 when there is none."""
     from pagecompiler.models import choose_model
 
+    if servers is not None:
+        return _served(servers, option)
     return _found(lambda: choose_model(option, config))
+
+
+def _served(servers: str, model: str | None) -> ModelChoice:
+    from pagecompiler.engine.base import EngineError
+    from pagecompiler.models import ModelNotFoundError, served_model
+
+    context = click.get_current_context()
+    for name in ("method", "depth", "draft_model", "draft_device"):
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            fail(f"--{name.replace('_', '-')} is for a model here; with --engine the server decides how it decodes", 2)
+    try:
+        return served_model(servers, model)
+    except ModelNotFoundError as error:
+        fail(str(error), error.exit_code)
+    except EngineError as error:
+        fail(f"{error.message}. {error.hint}".strip(), error.exit_code)
 
 
 def _found(choose: Callable[[], ModelChoice]) -> ModelChoice:

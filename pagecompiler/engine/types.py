@@ -85,6 +85,7 @@ class Request:
     mask). `monitor` makes the object that ends the request early; it is a picklable factory, since engines
     may live in a child process. The first message is shared by many requests and is decoded once. `previous` is
     a guess at the whole answer, as text or as tokens of this model: it changes the speed, never the answer.
+    `page` is the number of the block's page: an engine with several servers asks one of them for all of a page.
     """
 
     messages: tuple[Message, ...]
@@ -95,6 +96,7 @@ class Request:
     slots: frozenset[int] = frozenset()
     monitor: Callable[[], Monitor] | None = None
     previous: str | tuple[int, ...] = ()
+    page: int = 0
 
 
 class FinishReason(StrEnum):
@@ -112,10 +114,10 @@ class FinishReason(StrEnum):
 class Completion:
     """What one request produced, and what it cost.
 
-    `tokens` are the ids of the emitted tokens without the end token. `target_passes` and `draft_passes` count
-    the decodes in which the request had a row. Of `drafted` tokens the target approved `accepted`;
-    `accepted_by_position` says how many at the first place of a guess, at the second, and so on, for the first
-    places only. `seconds` runs from admission to the end.
+    `tokens` are the ids of the emitted tokens without the end token, -1 where a server tells none. `target_passes`
+    and `draft_passes` count the decodes in which the request had a row. Of `drafted` tokens the target approved
+    `accepted`; `accepted_by_position` says how many at the first place of a guess, at the second, and so on, for
+    the first places only. `seconds` runs from admission to the end.
     """
 
     text: str
@@ -134,7 +136,10 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class GenerationEvent:
-    """Something that happened to a request. `text` is whole characters only; the counts are those so far."""
+    """Something that happened to a request. `text` is whole characters only; the counts are those so far.
+
+    A request that is admitted once more begins anew: its text until then is void.
+    """
 
     request: int
     kind: Literal["admitted", "text", "finished"]
@@ -147,7 +152,10 @@ class GenerationEvent:
 
 @dataclass(slots=True)
 class EngineStats:
-    """Totals since the engine was made; times in seconds. `rows` are those of the target, padding included."""
+    """Totals since the engine was made; times in seconds. `rows` are those of the target, padding included.
+
+    `verify_passes`, `verify_rows` and `verify_seconds` (drafting and Python included) are those behind the prompts.
+    """
 
     target_passes: int = 0
     draft_passes: int = 0
@@ -161,5 +169,6 @@ class EngineStats:
     prompt_reused: int = 0
     target_seconds: float = 0.0
     draft_seconds: float = 0.0
+    verify_seconds: float = 0.0
     python_seconds: float = 0.0
     native_log: list[str] = field(default_factory=list)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
 import threading
 from collections import deque
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 PIECE = 12
@@ -91,6 +93,7 @@ class FakeServer:
         act: Act = answer,
         interrupts: bool = False,
         places: int = 1000,
+        certificate: Path | None = None,
     ) -> None:
         self.model = model
         self.requests: list[dict[str, Any]] = []
@@ -104,6 +107,10 @@ class FakeServer:
         self._interrupts = interrupts
         self._places = places
         self._running: list[Stream] = []
+        self._tls = None
+        if certificate is not None:
+            self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            self._tls.load_cert_chain(certificate)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
 
@@ -131,14 +138,14 @@ class FakeServer:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/v1"
+        return f"{'https' if self._tls else 'http'}://127.0.0.1:{self.port}/v1"
 
     def _call(self, work: Any) -> None:
         asyncio.run_coroutine_threadsafe(work, self._loop).result(10)
 
     async def _listen(self, port: int = 0) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
-        self._server = await asyncio.start_server(self._connected, "127.0.0.1", port)
+        self._server = await asyncio.start_server(self._connected, "127.0.0.1", port, ssl=self._tls)
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def _close(self) -> None:
@@ -154,7 +161,11 @@ class FakeServer:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            head = (await reader.readuntil(b"\r\n\r\n")).decode()
+            first = await reader.readexactly(1)
+            if not first.isalpha():  # the beginning of a TLS connection
+                await Stream(self, writer, {}).status(400, "no HTTP")
+                return
+            head = (first + await reader.readuntil(b"\r\n\r\n")).decode()
             headers = dict(line.lower().split(": ", 1) for line in head.split("\r\n")[1:] if ": " in line)
             body = await reader.readexactly(int(headers.get("content-length", 0)))
             stream = Stream(self, writer, json.loads(body) if body else {})

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import pytest
+
 import pagecompiler
 
 PACKAGE = Path(pagecompiler.__file__).parent
@@ -30,7 +32,8 @@ def test_one_file_touches_llama_cpp():
     assert users == {"engine/llama/library.py"}
 
 
-def test_the_in_process_engine_knows_engines_only():
-    for path in (PACKAGE / "engine" / "llama").rglob("*.py"):
+@pytest.mark.parametrize("engine", ["llama", "openai"])
+def test_engines_know_engines_only(engine):
+    for path in (PACKAGE / "engine" / engine).rglob("*.py"):
         own = {name for name in imports(path) if name.startswith("pagecompiler")}
         assert all(name.startswith("pagecompiler.engine") for name in own), path

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-import ssl
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -427,12 +427,12 @@ def test_a_wrong_model_and_a_wrong_server_are_not_used(connect: Engines) -> None
     assert "serves other, not fake" in str(failed.error) and "no list of models" in str(failed.error)
 
 
-def test_plain_http_behind_https_is_a_clear_line(connect: Engines) -> None:
-    with FakeServer() as server:
-        (completion,) = run(connect(server.url.replace("http:", "https:")), [ask()])
-    assert completion.reason is FinishReason.FAILED
-    assert "SSL" in str(completion.error).upper() or "cannot connect" in str(completion.error)
-    assert ssl.OPENSSL_VERSION  # the fault came from a real TLS library
+def test_tls_errors_are_clear_lines(connect: Engines) -> None:
+    with FakeServer() as plain, FakeServer(certificate=Path(__file__).parent / "self_signed.pem") as unknown:
+        (no_tls,) = run(connect(plain.url.replace("http:", "https:")), [ask()])
+        (untrusted,) = run(connect(unknown), [ask()])
+    assert "cannot connect" in str(no_tls.error) and "SSL" in str(no_tls.error)
+    assert "the certificate is not trusted" in str(untrusted.error)
 
 
 def test_cancel_before_during_and_after(connect: Engines) -> None:

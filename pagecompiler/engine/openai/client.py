@@ -1,0 +1,157 @@
+"""One server, through the official `openai` client. Whatever goes wrong comes out as a SendError."""
+
+from __future__ import annotations
+
+import json
+import os
+import ssl
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from pagecompiler.engine.base import EngineError
+from pagecompiler.engine.openai.faults import FaultKind, SendError, status_error, tidy
+from pagecompiler.engine.openai.stream import END, Piece, event_data, parse_piece
+from pagecompiler.engine.types import Message
+
+if TYPE_CHECKING:
+    import openai
+
+KEY_VARIABLES = ("PAGEC_ENGINE_KEY", "OPENAI_API_KEY")
+_NO_KEY = "none"  # the client insists on one
+
+
+def engine_key() -> str | None:
+    """The key for servers, from the environment."""
+    return next((os.environ[name] for name in KEY_VARIABLES if os.environ.get(name)), None)
+
+
+def server_url(text: str) -> str:
+    """The base address of a server: `/v1` is added where there is no path. Raises ValueError.
+
+    >>> server_url("http://localhost:8000")
+    'http://localhost:8000/v1'
+    """
+    text = text.strip().rstrip("/")
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError(f"`{text}` is no address of a server, like http://localhost:8000")
+    if parts.username or parts.password:
+        raise ValueError(f"a key does not belong into an address; set {KEY_VARIABLES[0]}")
+    if parts.query or parts.fragment:
+        raise ValueError(f"`{text}` has more than the address of a server")
+    return text if parts.path else f"{text}/v1"
+
+
+class Client:
+    """Talks to the server at `url`. Lives in one event loop. Raises EngineError without the `openai` package."""
+
+    def __init__(self, url: str, key: str | None, *, connect_seconds: float) -> None:
+        try:
+            import openai
+        except ImportError:
+            raise EngineError(
+                "a server as the engine needs the Python package openai", hint="pip install 'pagec[remote]'"
+            ) from None
+        self.url = url
+        self._openai = openai
+        self._key = key
+        # Waiting for an answer is bounded by who reads it: pings of a server must not keep it waiting for ever.
+        self._client = openai.AsyncOpenAI(
+            base_url=url,
+            api_key=key or _NO_KEY,
+            max_retries=0,
+            timeout=openai.Timeout(None, connect=connect_seconds),
+        )
+
+    async def models(self) -> tuple[str, ...]:
+        """The names of the models that the server has."""
+        try:
+            answer = await self._client.models.with_raw_response.list()
+            content = answer.http_response.content
+        except self._openai.OpenAIError as error:
+            raise self._fault(error) from error
+        try:
+            return tuple(str(model["id"]) for model in json.loads(content)["data"])
+        except (ValueError, KeyError, TypeError):
+            said = tidy(content[:1000].decode("utf-8", "replace"))
+            raise SendError(FaultKind.UNUSABLE, f"no list of models at {self.url}/models: {said}") from None
+
+    async def stream(
+        self, model: str, messages: Sequence[Message], fields: Mapping[str, Any]
+    ) -> AsyncGenerator[Piece, None]:
+        """The pieces of one answer. Leaving early ends the request on the server."""
+        turns: Any = [{"role": message.role, "content": message.content} for message in messages]
+        try:
+            async with self._client.chat.completions.with_streaming_response.create(
+                model=model, messages=turns, stream=True, extra_body=dict(fields)
+            ) as response:
+                kind = response.headers.get("content-type", "")
+                if "event-stream" not in kind:
+                    raise SendError(FaultKind.BROKEN, f"the answer is `{tidy(kind)}` instead of a stream")
+                async with aclosing(response.iter_bytes()) as chunks, aclosing(event_data(chunks)) as events:  # type: ignore[type-var]
+                    async for data in events:
+                        if data == END:
+                            return
+                        yield parse_piece(data)
+        except self._openai.OpenAIError as error:
+            raise self._fault(error) from error
+        except self._transport_errors() as error:
+            reason = tidy(str(error) or type(error).__name__)
+            raise SendError(FaultKind.CUT, f"the connection broke: {reason}") from error
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+    def _transport_errors(self) -> tuple[type[Exception], ...]:
+        import httpx2
+
+        return (httpx2.HTTPError, httpx2.StreamError)
+
+    def _fault(self, error: openai.OpenAIError) -> SendError:
+        said = tidy(self._without_key(_explanation(error)))
+        if isinstance(error, self._openai.APIStatusError):
+            return status_error(error.status_code, said, _seconds(error.response.headers.get("retry-after")))
+        if isinstance(error, self._openai.APITimeoutError):
+            return SendError(FaultKind.DOWN, "no connection in time")
+        if isinstance(error, self._openai.APIConnectionError):
+            cause = _root(error)
+            reason = tidy(str(cause) or type(cause).__name__)
+            if isinstance(cause, ssl.SSLCertVerificationError) or "CERTIFICATE_VERIFY_FAILED" in reason:
+                return SendError(FaultKind.UNUSABLE, f"the certificate is not trusted: {reason}")
+            return SendError(FaultKind.DOWN, f"cannot connect: {reason}")
+        return SendError(FaultKind.BROKEN, said)
+
+    def _without_key(self, text: str) -> str:
+        return text.replace(self._key, "***") if self._key else text
+
+
+def _explanation(error: openai.OpenAIError) -> str:
+    """What the server says, out of the shapes in which servers say it."""
+    body = getattr(error, "body", None)
+    if isinstance(body, dict):
+        inner = body.get("error")
+        told = body.get("message") or (inner.get("message") if isinstance(inner, dict) else inner) or body.get("detail")
+        if told:
+            return str(told)
+    return str(body or error)
+
+
+def _root(error: BaseException) -> BaseException:
+    for _ in range(10):
+        inner = error.__cause__ or error.__context__
+        if inner is None:
+            break
+        error = inner
+    return error
+
+
+def _seconds(text: str | None) -> float | None:
+    """A Retry-After in seconds; its date form is rare and is left out."""
+    try:
+        seconds = float(text or "")
+    except ValueError:
+        return None
+    return seconds if 0 <= seconds < float("inf") else None
