@@ -58,7 +58,7 @@ def test_without_a_gpu_weights_may_be_larger_than_the_memory_and_that_is_said(sh
 
 
 def test_what_cannot_fit_is_an_error_with_figures(shape: Shape) -> None:
-    with pytest.raises(OutOfMemoryError, match=r"needs \d.* GiB of memory besides its weights, 300 MiB are free"):
+    with pytest.raises(OutOfMemoryError, match=r"needs \d.* GiB of memory besides its weights, 0.3 GiB are free"):
         plan_memory(shape, WANTED, Machine(300 * MIB))
 
 

@@ -41,9 +41,9 @@ class LlamaEngine:
 
     `context_tokens` is the room of one lane: prompt and budget. `threads` defaults to the usable CPUs,
     `gpu_layers` to all layers where llama.cpp has a GPU. `decoding` says where guesses come from; `tuning` is a
-    file that keeps what was measured. Raises ModelLoadError. `notes` say in one line each what is switched off
-    and why. The thread that reads `events()` runs the model; `submit`, `cancel` and `close` may be called from
-    any thread.
+    file that keeps what was measured; `deepest` bounds the guesses that memory is set aside for. Raises
+    ModelLoadError. `notes` say in one line each what is switched off and why. The thread that reads `events()`
+    runs the model; `submit`, `cancel` and `close` may be called from any thread.
 
     >>> with LlamaEngine(Path("pagec-mini.gguf")) as engine:  # doctest: +SKIP
     ...     engine.submit(request)
@@ -61,6 +61,7 @@ class LlamaEngine:
         gpu_layers: int | None = None,
         decoding: Decoding = PLAIN,
         tuning: Path | None = None,
+        deepest: int | None = None,
     ) -> None:
         if lanes < 1:
             raise ValueError("lanes must be at least 1")
@@ -68,6 +69,7 @@ class LlamaEngine:
             gpu_layers = -1 if native_support().gpu else 0
         self._chunk = GPU_CHUNK if gpu_layers else CPU_CHUNK
         self._lanes = lanes
+        self._deepest = deepest
         self._threads = threads or _usable_cpus()
         plan = plan_methods(path, decoding)
         self._tuning = Tuning(tuning) if tuning is not None and decoding.depth is None else None
@@ -93,6 +95,8 @@ class LlamaEngine:
         """Make the contexts and what runs them."""
         known = self._tuning.load(self._tuning_key) if self._tuning else None
         deepest = deepest_guess(plan, known)
+        if self._deepest is not None:
+            deepest = min(deepest, self._deepest)
         outputs = max(self._lanes * (1 + deepest), 1 + longest_stride(plan, self._model.size))
         rows = max(self._chunk, outputs)
         # The keepers share the room of one more lane; guesses may reach over the end of an answer.
@@ -114,10 +118,14 @@ class LlamaEngine:
         if problem:
             plan, deepest = without_rollback(plan, problem), 0
         self.notes = tuple(plan.notes)
-        self._guesses, self._draft_model = make_guesses(
-            plan, self._model, known=known, deepest=deepest, rollback=self._context.rollback, rows=outputs,
-            tokens=tokens, sequences=self._lanes + KEEPERS, threads=self._threads, chunk=self._chunk,
-        )  # fmt: skip
+        try:
+            self._guesses, self._draft_model = make_guesses(
+                plan, self._model, known=known, deepest=deepest, rollback=self._context.rollback, rows=outputs,
+                tokens=tokens, sequences=self._lanes + KEEPERS, threads=self._threads, chunk=self._chunk,
+            )  # fmt: skip
+        except EngineError:
+            self._context.close()
+            raise
         return Scheduler(
             self._context,
             self._model,

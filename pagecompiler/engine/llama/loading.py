@@ -1,0 +1,112 @@
+"""Loading a model by a plan: what memory allows is decided before, and corrected when llama.cpp says otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from pagecompiler.engine.base import ModelLoadError, OutOfMemoryError
+from pagecompiler.engine.llama.engine import (
+    CPU_CHUNK,
+    DEFAULT_CONTEXT_TOKENS,
+    DEFAULT_LANES,
+    GPU_CHUNK,
+    PLAIN,
+    LlamaEngine,
+)
+from pagecompiler.engine.llama.library import devices
+from pagecompiler.engine.llama.methods import deepest_guess, longest_stride, plan_methods
+from pagecompiler.engine.memory import Load, memory_need
+from pagecompiler.engine.planner import Machine, MemoryPlan, changes, host_free_bytes, plan_memory, smaller
+from pagecompiler.engine.shape import Shape, read_shape
+from pagecompiler.engine.types import Decoding, Method
+
+FLOOR_CONTEXT_TOKENS = 2560
+"""The least room of a lane: the longest instructions and a short block with its answer."""
+
+_LAYER_STEPS = 4  # each try reads the file again
+
+
+def load_engine(
+    path: Path,
+    *,
+    lanes: int = DEFAULT_LANES,
+    context_tokens: int = DEFAULT_CONTEXT_TOKENS,
+    decoding: Decoding = PLAIN,
+    tuning: Path | None = None,
+    verbose: bool = False,
+    machine: Machine | None = None,
+    make: Callable[..., LlamaEngine] = LlamaEngine,
+) -> LlamaEngine:
+    """The engine of a model with as much as fits into memory; its `notes` say what is less than asked for.
+
+    With `verbose` they also say what goes where. Raises OutOfMemoryError when nothing helps, and ModelLoadError.
+    """
+    wanted = memory_plan(path, lanes=lanes, context_tokens=context_tokens, decoding=decoding, machine=machine)
+    if wanted is None:
+        return make(path, lanes=lanes, context_tokens=context_tokens, decoding=decoding, tuning=tuning)
+    first = plan_memory(wanted.shape, wanted.load, wanted.machine, extra=wanted.extra, floor=wanted.floor)
+    plan: MemoryPlan | None = first
+    problem = OutOfMemoryError("the model does not fit into memory")
+    while plan is not None:
+        try:
+            engine = make(
+                path,
+                lanes=lanes,
+                context_tokens=plan.load.context,
+                gpu_layers=plan.gpu_layers,
+                decoding=decoding,
+                tuning=tuning,
+                deepest=plan.load.depth,
+            )
+        except OutOfMemoryError as error:
+            problem, plan = error, smaller(plan, layers=max(1, plan.shape.layers // _LAYER_STEPS))
+            continue
+        said = [plan.describe()] if verbose else []
+        engine.notes = (*said, *changes(wanted, plan), *plan.warnings(), *engine.notes)
+        return engine
+    problem.hint = "use fewer lanes with --lanes, --method plain, or a smaller model"
+    raise problem
+
+
+def memory_plan(
+    path: Path,
+    *,
+    lanes: int = DEFAULT_LANES,
+    context_tokens: int = DEFAULT_CONTEXT_TOKENS,
+    decoding: Decoding = PLAIN,
+    machine: Machine | None = None,
+) -> MemoryPlan | None:
+    """All that was asked for on this machine, whether it fits or not; None when the header does not tell enough.
+
+    Raises ModelLoadError as `plan_methods` does.
+    """
+    methods = plan_methods(path, decoding)
+    try:
+        shape = read_shape(path)
+        draft = read_shape(decoding.draft_model) if decoding.draft_model is not None else None
+    except ModelLoadError:  # a format newer than this reader: llama.cpp may know it
+        return None
+    machine = machine if machine is not None else this_machine()
+    chunk = GPU_CHUNK if machine.gpu_free else CPU_CHUNK
+    depth = deepest_guess(methods, None)
+    outputs = max(lanes * (1 + depth), 1 + longest_stride(methods, max(1, shape.vocabulary)))
+    context = min(context_tokens, shape.trained_context or context_tokens)
+    own = methods.main is Method.MTP and draft is None
+    load = Load(lanes, depth, context, chunk, outputs, mtp=own)
+    extra = _draft_bytes(draft, load, methods.main) if draft is not None else 0
+    layers = shape.layers if machine.gpu_free else 0
+    return MemoryPlan(shape, load, layers, machine, extra, min(FLOOR_CONTEXT_TOKENS, context))
+
+
+def this_machine() -> Machine:
+    """What is free here, now."""
+    gpus = [device for device in devices() if device.gpu]
+    return Machine(host_free_bytes(), sum(gpu.free for gpu in gpus), tuple(gpu.name for gpu in gpus))
+
+
+def _draft_bytes(draft: Shape, load: Load, method: Method) -> int:
+    depth = 0 if method is Method.DRAFT else load.depth
+    return memory_need(
+        draft, Load(load.lanes, depth, load.context, load.chunk, load.outputs, method is Method.MTP)
+    ).total

@@ -1,0 +1,89 @@
+"""Loading by a plan: what is less is said, and a wrong plan is corrected step by step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pagecompiler.engine.base import OutOfMemoryError
+from pagecompiler.engine.llama.engine import LlamaEngine
+from pagecompiler.engine.llama.loading import load_engine, memory_plan, this_machine
+from pagecompiler.engine.memory import MIB
+from pagecompiler.engine.planner import Machine
+from pagecompiler.engine.types import Decoding, Message, Method, Request
+
+MTP = Decoding(method=Method.MTP)
+
+
+def test_with_room_nothing_is_said(hybrid_path: Path) -> None:
+    with load_engine(hybrid_path, lanes=2, context_tokens=512, decoding=MTP) as engine:
+        assert engine.notes == ()
+        engine.submit(Request((Message("user", "a"),), max_tokens=4, label="a"))
+        assert [event.kind for event in engine.events()][-1] == "finished"
+
+
+def test_verbose_says_what_goes_where(hybrid_path: Path) -> None:
+    with load_engine(hybrid_path, lanes=2, context_tokens=512, verbose=True) as engine:
+        assert engine.notes[0].startswith("memory: ") and "512 tokens a lane" in engine.notes[0]
+
+
+def test_little_memory_means_fewer_snapshots_and_a_smaller_context_said(hybrid_path: Path) -> None:
+    plan = memory_plan(hybrid_path, lanes=5, context_tokens=2048, decoding=MTP, machine=Machine(None))
+    assert plan is not None
+    room = plan.on_host - plan.shape.weights
+    with load_engine(hybrid_path, lanes=5, context_tokens=2048, decoding=MTP, machine=Machine(room - 1)) as engine:
+        assert engine.notes[0] == "memory: 3 snapshots do not fit, guesses are at most 2 deep"
+        assert engine.context_tokens == 2048
+
+
+def test_none_is_an_error_before_anything_is_loaded(hybrid_path: Path) -> None:
+    def make(*args: Any, **keys: Any) -> LlamaEngine:
+        raise AssertionError
+
+    with pytest.raises(OutOfMemoryError, match="are free"):
+        load_engine(hybrid_path, machine=Machine(MIB), make=make)
+
+
+class Failing:
+    """An engine that loads with `depth` and `layers` only."""
+
+    def __init__(self, depth: int, context: int) -> None:
+        self.depth, self.context = depth, context
+        self.tried: list[tuple[int, int, int]] = []
+
+    def __call__(self, path: Path, **keys: Any) -> LlamaEngine:
+        self.tried.append((keys["deepest"], keys["context_tokens"], keys["gpu_layers"]))
+        if keys["deepest"] > self.depth or keys["context_tokens"] > self.context:
+            raise OutOfMemoryError("no room", hint="native")
+        return LlamaEngine(path, **{**keys, "gpu_layers": 0})
+
+
+def test_what_llama_cpp_refuses_is_tried_smaller(hybrid_path: Path) -> None:
+    make = Failing(depth=2, context=4096)
+    with load_engine(hybrid_path, lanes=1, context_tokens=2048, decoding=MTP, make=make) as engine:
+        assert [depth for depth, _, _ in make.tried] == [3, 2]
+        assert engine.notes == ("memory: 3 snapshots do not fit, guesses are at most 2 deep",)
+
+
+def test_in_the_end_it_gives_up_with_a_hint(hybrid_path: Path) -> None:
+    make = Failing(depth=-1, context=0)
+    card = Machine(None, 1 << 40, ("GPU",))
+    with pytest.raises(OutOfMemoryError) as caught:
+        load_engine(hybrid_path, lanes=1, context_tokens=2048, decoding=MTP, machine=card, make=make)
+    assert "--lanes" in caught.value.hint
+    depths, layers = [t[0] for t in make.tried], [t[2] for t in make.tried]
+    assert depths[:3] == [3, 2, 1] and layers[:3] == [-1, -1, -1] and layers[-1] == 0
+
+
+def test_this_machine() -> None:
+    machine = this_machine()
+    assert bool(machine.gpus) == bool(machine.gpu_free)
+
+
+def test_a_draft_model_is_counted(hybrid_path: Path) -> None:
+    draft = Decoding(method=Method.DRAFT, draft_model=hybrid_path)
+    plan, alone = (memory_plan(hybrid_path, decoding=d, machine=Machine(None)) for d in (draft, Decoding(Method.PLAIN)))
+    assert plan is not None and alone is not None
+    assert plan.extra > plan.shape.weights / 2 and alone.extra == 0
