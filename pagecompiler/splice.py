@@ -150,7 +150,7 @@ class _Edits:
         """Take out the elements that hold nothing but these slots; a link around other slots is only unwrapped."""
         span = self._span(numbers)
         if span is not None:
-            self._cuts.append(span)
+            self._cuts.append((self._with_space(span[0]), span[1]))
             return
         for element in self._root.walk():
             if element.own and element.own <= set(numbers):
@@ -159,8 +159,11 @@ class _Edits:
     def copy(self, numbers: Sequence[int], *, after: _Item, before: bool, names: dict[int, int]) -> None:
         """Repeat the elements of these slots, renamed, behind those of another item (or before it)."""
         span, place = self._span(numbers), self._span(after.numbers)
-        if span is not None and place is not None:
-            self._copies.append((place[0] if before else place[1], *span, names))
+        if span is None or place is None:
+            return
+        # The white space in front of an element belongs to it.
+        at = self._with_space(place[0]) if before else place[1]
+        self._copies.append((at, self._with_space(span[0]), span[1], names))
 
     def apply(self, names: dict[int, int]) -> str:
         """The edited text; slots that are not renamed stay as they are."""
@@ -181,6 +184,9 @@ class _Edits:
             at = max(at, end)
         pieces.append(_renamed(self._text[at:], names))
         return "".join(pieces)
+
+    def _with_space(self, start: int) -> int:
+        return len(self._text[:start].rstrip())
 
     def _span(self, numbers: Sequence[int]) -> tuple[int, int] | None:
         """Where the elements of these slots begin and end: the largest ones without foreign slots, side by side."""

@@ -63,6 +63,13 @@ def test_items_that_come_and_go(old, new):
     assert splice(old_description, fragment, new_description) == expected
 
 
+def test_white_space_goes_with_its_element():
+    old, new = (f"kind: steps\nitems:\n- title: {{{{1}}}} short{rest}" for rest in ("\n- title: {{2}} line", ""))
+    one, two = "<ol>\n  <li>{{1}}</li>\n</ol>", "<ol>\n  <li>{{1}}</li>\n  <li>{{2}}</li>\n</ol>"
+    assert splice(old, two, new) == one
+    assert splice(new, one, old) == two
+
+
 def test_a_field_of_the_block_that_goes():
     old_description, fragment = features([PLAIN] * 3)
     new_description, expected = features([PLAIN] * 3, intro=False)

@@ -207,7 +207,9 @@ class Scheduler:
         except DecodeError as error:
             self._fail([lane for lane in step.lanes if lane in self._lanes], error, events)
             return
-        self._guesses.timed(step, perf_counter() - started)
+        seconds = perf_counter() - started
+        self.stats.verify_seconds += seconds
+        self._guesses.timed(step, seconds)
     def _evaluate(self, batch: Batch) -> Logits:
         started = perf_counter()
         try:
