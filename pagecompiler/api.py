@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from pagecompiler.build import CompileOptions, EngineSource, PageResult, compile_spec
@@ -13,6 +14,9 @@ from pagecompiler.models import ModelChoice, choose_model, served_model, tuning_
 from pagecompiler.spec import LoadedSpec, load_spec
 
 AUTO = Decoding()
+
+COMPACT_ROOM, FULL_ROOM = 4096, 6144
+"""Tokens of a lane: prompt and answer of the largest block, and of a second try that shows the refused answer."""
 
 
 def compile_page(
@@ -51,10 +55,14 @@ def engine_maker(
     lanes: int,
     decoding: Decoding = AUTO,
     say: Callable[[str], None] = lambda note: None,
+    verbose: bool = False,
+    *,
+    child: bool = False,
 ) -> Callable[[], Engine]:
     """A function that makes the engine of a model; only calling it loads anything.
 
-    It tells `say` in one line each what is switched off here and why.
+    With `child` a model that runs here gets a process of its own, so that a native abort ends no more than that.
+    It tells `say` in one line each what is switched off here and why; with `verbose` also what takes how much memory.
     """
 
     def make() -> Engine:
@@ -67,9 +75,20 @@ def engine_maker(
             from pagecompiler.engine.reference import ReferenceEngine
 
             return ReferenceEngine()
-        from pagecompiler.engine.llama.engine import LlamaEngine
+        from pagecompiler.engine.child import ChildEngine
+        from pagecompiler.engine.llama.loading import load_engine
 
-        engine = LlamaEngine(model.path, lanes=lanes, decoding=decoding, tuning=tuning_path())
+        room = COMPACT_ROOM if model.format is not None else FULL_ROOM
+        load = partial(
+            load_engine,
+            model.path,
+            lanes=lanes,
+            context_tokens=room,
+            decoding=decoding,
+            tuning=tuning_path(),
+            verbose=verbose,
+        )
+        engine = ChildEngine(load) if child else load()
         for note in engine.notes:
             say(note)
         return engine

@@ -10,9 +10,11 @@ from typing import NoReturn
 
 import click
 
+from pagecompiler.commands.batch import batch_command
 from pagecompiler.commands.check import check_command
 from pagecompiler.commands.compile import compile_command
 from pagecompiler.commands.explain import explain_command, prompt_command
+from pagecompiler.commands.model import model_group
 from pagecompiler.commands.screen import CONTEXT
 
 INTERRUPTED = 130
@@ -49,13 +51,14 @@ def cli() -> None:
     \b
     pagec compile specs/kettle.yaml            output/kettle.html
     pagec compile site/*.yaml -o public        one page for each spec
+    pagec batch site -o public                 every spec under a folder
     pagec compile - < kettle.yaml > page.html  from stdin to stdout
     pagec check --strict specs/*.yaml          everything that needs no model
     pagec explain E0303                        what a message means
     """
 
 
-for command in (compile_command, check_command, explain_command, prompt_command):
+for command in (compile_command, batch_command, check_command, explain_command, prompt_command, model_group):
     cli.add_command(command)
 
 

@@ -106,6 +106,13 @@ def resolve_model(name: str, source: str, *, files: bool = True, folder: Path = 
     """
     if name == REFERENCE:
         return ModelChoice(REFERENCE, None, f"{REFERENCE}-{FORMAT}", source, FORMAT)
+    shown, path = model_file(name, source, files=files, folder=folder)
+    number = read_metadata(path).get("pagec.format")
+    return ModelChoice(shown, path, file_digest(path), source, number if isinstance(number, int) else None)
+
+
+def model_file(name: str, source: str, *, files: bool = True, folder: Path = Path()) -> tuple[str, Path]:
+    """How a model is shown, and its file, which is not read. Raises ModelNotFoundError."""
     shown, path = MINI, data_path("models") / f"{MINI}.gguf"
     if name != MINI:
         stored = find_stored(name)
@@ -118,8 +125,7 @@ def resolve_model(name: str, source: str, *, files: bool = True, folder: Path = 
             raise ModelNotFoundError(_not_there(name, source))
     if not path.is_file():
         raise ModelNotFoundError(_not_there(name, source))
-    number = read_metadata(path).get("pagec.format")
-    return ModelChoice(shown, path, file_digest(path), source, number if isinstance(number, int) else None)
+    return shown, path
 
 
 def _not_there(name: str, source: str) -> str:

@@ -55,13 +55,15 @@ def compile_command(specs: tuple[str, ...], output: str | None, as_json: bool, *
     model = model_option(options["model"], read_defaults(options, specs[0], screen), options["engine"])
     screen.say(f"model: {model.name} ({model.source})")
     decoding = decoding_options(options)
-    source = EngineSource(model, engine_maker(model, options["lanes"], decoding, screen.say))
+    source = EngineSource(model, engine_maker(model, options["lanes"], decoding, screen.say, screen.verbose))
     results: list[PageResult] = []
     try:
         for spec, target in zip(specs, outputs, strict=True):
             settings = compile_options(options, model, decoding, target.path)
             result = _compile_one(spec, source, settings, screen)
             results.append(result)
+            if options["why"]:
+                screen.explain(result)
             if result.html is not None and not as_json:
                 _print_page(result, screen)
     finally:
