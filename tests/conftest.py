@@ -19,7 +19,7 @@ settings.load_profile("pagec")
 def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for kind in ("CACHE", "CONFIG", "DATA"):
         monkeypatch.setenv(f"XDG_{kind}_HOME", str(tmp_path / f"{kind.lower()}-home"))
-    for name in ("PAGEC_MODEL", "PAGEC_MODELS", "PAGEC_CACHE_DIR", "NO_COLOR"):
+    for name in ("PAGEC_MODEL", "PAGEC_MODELS", "PAGEC_CACHE_DIR", "NO_COLOR", "PAGEC_ENGINE_KEY", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
 
 

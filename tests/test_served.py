@@ -1,0 +1,195 @@
+"""`--engine URL`: whole pages through servers on loopback, and what is said when they do not work."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pagecompiler import cli, compile_page
+from pagecompiler.engine.base import EngineError
+from pagecompiler.engine.openai.client import server_url
+from pagecompiler.engine.openai.discovery import discover
+from pagecompiler.engine.reference import write
+from pagecompiler.models import ModelNotFoundError, served_model
+from tests.engine.fake_server import FakeServer, Stream, status
+from tests.referees import ROOT
+
+KETTLE = ROOT / "specs" / "kettle.yaml"
+WORDS = "Water stays hot because two walls of steel keep a vacuum between them, and heat cannot cross it."
+BRIEF = """title: Kettle
+hero: {heading: A kettle}
+sections:
+- {kind: prose, id: p, heading: How it is made, brief: Say why a double wall keeps water hot.}
+"""
+
+Pagec = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def pagec(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Pagec:
+    """Compiles in `tmp_path`, with a cache there: exit code, stdout, stderr."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as exit_info:
+            cli.main(("compile", "--cache-dir", "cache", *arguments))
+        captured = capsys.readouterr()
+        return int(exit_info.value.code or 0), captured.out, captured.err
+
+    return run
+
+
+def page(server: FakeServer) -> str:
+    return f"{server.url.removesuffix('/v1')}/"
+
+
+def test_a_page_through_two_servers_is_the_page_of_the_reference_engine(pagec: Pagec) -> None:
+    pagec("--model", "reference", str(KETTLE), "-o", "reference.html")
+    with FakeServer(write, model="pagec-mini") as one, FakeServer(write, model="pagec-mini") as other:
+        code, out, err = pagec("--engine", f"{page(one)},{page(other)}", str(KETTLE), "-o", "a.html")
+        assert (code, out) == (0, "a.html\n"), err
+        assert err.startswith(f"model: pagec-mini ({one.url}, {other.url})\n")
+        assert Path("a.html").read_bytes() == Path("reference.html").read_bytes()
+        # One page, one server: its requests share their prefix there.
+        assert sorted(map(bool, (one.requests, other.requests))) == [False, True]
+        asked = len(one.requests) + len(other.requests)
+        # The key has the model's name and no address.
+        code, _, err = pagec("--engine", page(other), str(KETTLE), "-o", "b.html")
+        assert code == 0 and "0 tokens" in err
+        assert len(one.requests) + len(other.requests) == asked
+
+
+def test_a_page_survives_every_kind_of_fault(pagec: Pagec) -> None:
+    async def cut(stream: Stream) -> None:
+        await stream.open()
+        await stream.text("<section><h2>{{1}}")
+        await stream.done()
+
+    faults = (status(429, "", "Retry-After: 0\r\n"), cut, status(500, "oops"), status(503, "busy"), cut)
+    pagec("--model", "reference", str(KETTLE), "-o", "reference.html")
+    with FakeServer(write, model="pagec-mini", faults=faults, interrupts=True) as server:
+        code, _, err = pagec("--engine", page(server), str(KETTLE), "-o", "a.html", "--json")
+    assert code == 0, err
+    assert Path("a.html").read_bytes() == Path("reference.html").read_bytes()
+
+
+def test_a_server_that_fails_leaves_the_last_page(pagec: Pagec, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("a.html").write_text("the last page")
+    with FakeServer(model="pagec-mini", act=status(401, {"error": {"message": "who are you?"}})) as server:
+        code, out, err = pagec("--engine", page(server), str(KETTLE), "-o", "a.html")
+    assert (code, out) == (1, "") and Path("a.html").read_text() == "the last page"
+    assert "error[E0703]" in err and "HTTP 401: who are you?" in err
+    assert "a.html stays as it was" in err
+
+
+def _writes_words(asked: str) -> str:
+    if "Brief:" in asked:
+        return f'<section class="prose"><h2>{{{{1}}}}</h2><p>{WORDS}</p></section>'
+    description = re.search(r"^kind: .*?(?=\n\n|\nmood of the page|\Z)", asked, re.MULTILINE | re.DOTALL)
+    assert description is not None
+    return f"```html\n{write(description[0].strip())}\n```"
+
+
+def test_briefs_are_written_by_other_models(pagec: Pagec) -> None:
+    Path("brief.yaml").write_text(BRIEF)
+    with FakeServer(_writes_words, model="Qwen/Qwen3.5-9B") as server:
+        code, _, err = pagec("--engine", page(server), "brief.yaml", "-o", "a.html")
+        assert code == 0, err
+        assert {body["temperature"] for body in server.requests} == {0.2}
+    assert WORDS in Path("a.html").read_text()
+    with FakeServer(write, model="pagec-mini") as server:
+        code, _, err = pagec("--engine", page(server), "brief.yaml")
+        assert code == 1 and "error[E0701]" in err and not server.requests
+
+
+def test_from_python(tmp_path: Path) -> None:
+    (tmp_path / "page.yaml").write_text("title: T\nhero: {heading: H}\n")
+    with FakeServer(write, model="x/pagec-mini.gguf") as server:
+        assert compile_page(tmp_path / "page.yaml", server=page(server)).ok
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--engine", "localhost:8000"), "no address of a server"),
+        (("--engine", "http://me:secret@localhost"), "set PAGEC_ENGINE_KEY"),
+        (("--engine", "http://localhost:1", "--method", "mtp"), "the server decides"),
+    ],
+)
+def test_wrong_usage(pagec: Pagec, arguments: tuple[str, ...], said: str) -> None:
+    code, _, err = pagec(*arguments, str(KETTLE))
+    assert code == 2 and said in err and "secret" not in err
+
+
+def test_nobody_answers(pagec: Pagec) -> None:
+    with FakeServer() as server:
+        url = page(server)
+    code, _, err = pagec("--engine", url, str(KETTLE))
+    assert code == 1 and "no server answers" in err and "cannot connect" in err
+
+
+def test_which_model_is_asked_for() -> None:
+    with FakeServer(model="a") as one, FakeServer(model="b") as other, FakeServer(model=None) as empty:
+        assert discover([one.url], None) == discover([one.url], "a") == "a"
+        assert served_model(f"{one.url},{one.url}/").servers == (one.url,)
+        for urls, wanted, said in (
+            ([one.url, other.url], None, "no model in common"),
+            ([empty.url], None, "no model in common"),
+            ([one.url], "b", "has no model `b`, it has `a`"),
+        ):
+            with pytest.raises(ModelNotFoundError, match=said):
+                served_model(",".join(urls), wanted)
+        one.models_body = json.dumps({"data": [{"id": "a"}, {"id": "b"}]})
+        assert discover([one.url, other.url], None) == "b"
+        with pytest.raises(ModelNotFoundError, match="choose one with --model"):
+            served_model(one.url)
+        assert served_model(one.url, "a").name == "a"
+        # A server that is down is tried again later, if another one answers.
+        other.stop()
+        assert discover([other.url, one.url], "a") == "a"
+
+
+@pytest.mark.parametrize("body", ["<html>", "[]", '{"data": [1]}', "null"])
+def test_no_list_of_models(body: str) -> None:
+    with FakeServer() as server:
+        server.models_body = body
+        with pytest.raises(EngineError, match="no list of models"):
+            discover([server.url], None)
+
+
+def test_a_server_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def hang(self: object, stream: Stream) -> None:
+        await asyncio.sleep(60)
+
+    monkeypatch.setattr(FakeServer, "_models", hang)
+    with FakeServer() as server, pytest.raises(EngineError, match="does not answer"):
+        discover([server.url], None, seconds=0.2)
+
+
+def test_the_key_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "one")
+    with FakeServer() as server:
+        discover([server.url], None)
+        monkeypatch.setenv("PAGEC_ENGINE_KEY", "two")
+        discover([server.url], None)
+        assert server.keys == ["bearer one", "bearer two"]
+
+
+def test_without_the_package_the_install_line_is_shown(pagec: Pagec, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "openai", None)
+    code, _, err = pagec("--engine", "http://localhost:1", str(KETTLE))
+    assert code == 1 and "pip install 'pagec[remote]'" in err
+
+
+def test_addresses() -> None:
+    assert server_url(" https://h:1/ ") == "https://h:1/v1"
+    assert server_url("http://h/api/v2") == "http://h/api/v2"
+    for wrong in ("", "h", "ftp://h", "http://", "http://h?x=1"):
+        with pytest.raises(ValueError, match="server"):
+            server_url(wrong)
