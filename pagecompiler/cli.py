@@ -13,6 +13,7 @@ import click
 from pagecompiler.commands.batch import batch_command
 from pagecompiler.commands.check import check_command
 from pagecompiler.commands.compile import compile_command
+from pagecompiler.commands.doctor import doctor_command
 from pagecompiler.commands.explain import explain_command, prompt_command
 from pagecompiler.commands.model import model_group
 from pagecompiler.commands.screen import CONTEXT
@@ -58,7 +59,15 @@ def cli() -> None:
     """
 
 
-for command in (compile_command, batch_command, check_command, explain_command, prompt_command, model_group):
+for command in (
+    compile_command,
+    batch_command,
+    check_command,
+    explain_command,
+    prompt_command,
+    model_group,
+    doctor_command,
+):
     cli.add_command(command)
 
 
