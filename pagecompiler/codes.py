@@ -109,6 +109,7 @@ CODES: dict[str, Code] = {
     "E0122": Code(
         "site file not readable", "The `_site.yaml` above the spec cannot be read.", "check the rights of the file"
     ),
+    "E0123": Code("spec not readable", "The file cannot be read.", "check that it is there, and its rights"),
     "N0121": Code("more findings", "Only the first findings are shown.", "mend these first"),
     # 02 schema
     "E0201": Code("missing key", "A required key is not there.", "add the key"),

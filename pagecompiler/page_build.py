@@ -13,6 +13,7 @@ from pagecompiler import ids
 from pagecompiler.assets import Asset, AssetError, resolve
 from pagecompiler.cache import Fragment, FragmentCache, fragment_key, prepare_folder
 from pagecompiler.claims import Claims
+from pagecompiler.cleaning import clean
 from pagecompiler.codes import Severity
 from pagecompiler.diagnostics import CompileError, Diagnostic, diagnostic
 from pagecompiler.engine.base import EngineError
@@ -71,6 +72,7 @@ class PageBuild:
         self.claims = claims or Claims()
         self.tasks: dict[str, Task] = {}  # by key: also those of other pages that this one waits for
         self.owners: dict[str, BlockResult] = {}
+        self.taken: set[str] = set()
         self.inputs = list(read_inputs(loaded))
         self.palette = ""
         self.record: PageRecord | None = None
@@ -99,11 +101,12 @@ class PageBuild:
     @property
     def ready(self) -> bool:
         """Whether all that the page waits for is written, or has failed."""
-        return all(task.finished for task in self.tasks.values())
+        return all(key in self.taken if key in self.owners else task.finished for key, task in self.tasks.items())
 
     def take(self, task: Task) -> None:
         """A task of this page is finished: keep what it wrote at once, so that no interruption loses it."""
         key = next(key for key, known in self.tasks.items() if known is task)
+        self.taken.add(key)
         block = self.owners[key]
         block.state = "built" if task.fragment is not None else "failed"
         block.completions = task.completions
@@ -349,6 +352,7 @@ class PageBuild:
             with self.cache_warnings():
                 prepare_folder(self.cache_dir)
                 write_record(self.cache_dir, str(self.loaded.path.resolve()), record)
+                clean(self.cache_dir)
 
 
 def _stem(loaded: LoadedSpec) -> str:

@@ -13,7 +13,7 @@ VERSION = 1
 
 def pages_json(results: Iterable[PageResult]) -> dict[str, Any]:
     """The object of `compile --json`; its schema is `data/compile.schema.json`."""
-    return {"version": VERSION, "pages": [_page(result) for result in results]}
+    return {"version": VERSION, "pages": [page_json(result) for result in results]}
 
 
 def check_json(diagnostics: Iterable[Diagnostic]) -> dict[str, Any]:
@@ -21,7 +21,7 @@ def check_json(diagnostics: Iterable[Diagnostic]) -> dict[str, Any]:
     return {"version": VERSION, "diagnostics": [finding.to_json() for finding in diagnostics]}
 
 
-def _page(result: PageResult) -> dict[str, Any]:
+def page_json(result: PageResult) -> dict[str, Any]:
     return {
         "spec": result.spec,
         "output": str(result.output) if result.output else None,

@@ -31,6 +31,11 @@ def check(page: schema.PageSpec | None, raw: RawSpec, folder: Path, roots: Mappi
     yield from _labels(raw)
 
 
+def page_links(page: schema.PageSpec) -> Iterator[tuple[SpecPath, str]]:
+    """Every address that a page links to, with the place of its value; images are none."""
+    return _hrefs([found for path, part in _page_parts(page) for found in _walk(path, part)])
+
+
 def _page_parts(page: schema.PageSpec) -> Iterator[Part]:
     for name in ("nav", "hero", "footer", "image"):
         if (part := getattr(page, name)) is not None:

@@ -36,6 +36,8 @@ def build_options(command: Callable[..., None]) -> Callable[..., None]:
     for option in (
         click.option("--keep-failed", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
                      help="Keep what the model wrote when it was refused."),
+        click.option("--why", is_flag=True, help="Say why each block was built or reused."),
+        click.option("--locked", is_flag=True, help="Fail where a block would have to be written."),
         click.option("--force", is_flag=True, help="Write every block again; the cache is filled, not read."),
         click.option("--no-cache", is_flag=True, help="Neither read nor fill the cache."),
         click.option("--cache-dir", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
@@ -176,4 +178,5 @@ def compile_options(
         cache_dir=options["cache_dir"],
         keep_failed=options["keep_failed"],
         decoding=decoding,
+        locked=options["locked"],
     )

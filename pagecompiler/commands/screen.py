@@ -13,8 +13,10 @@ import click
 from pagecompiler.codes import Severity
 
 if TYPE_CHECKING:
+    from pagecompiler.batch_progress import BatchProgress
     from pagecompiler.diagnostics import Diagnostic
     from pagecompiler.progress import PlainProgress
+    from pagecompiler.results import PageResult
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -31,6 +33,10 @@ class Screen:
         if not self.quiet:
             click.echo(text, err=True)
 
+    def error(self, text: str) -> None:
+        """Say what went wrong, also with --quiet."""
+        click.echo(f"pagec: error: {text}", err=True)
+
     def report(self, findings: Iterable[Diagnostic], sources: Mapping[str, str]) -> None:
         """Print findings with their lines of `sources` (file name → text); warnings and notes not with --quiet."""
         from pagecompiler.diagnostics import render
@@ -40,6 +46,13 @@ class Screen:
                 text = render(finding, sources.get(finding.file or ""), color=self.color)
                 click.echo(text, err=True, color=self.color)
 
+    def explain(self, result: PageResult) -> None:
+        """Say why each block of a page was built or reused (`--why`)."""
+        if result.plan is None and result.ok:
+            click.echo(f"{result.spec}: nothing that the page was made of has changed", err=True)
+        for block in result.blocks:
+            click.echo(f"{result.spec}: {block.block.name} {block.state}: {block.why}", err=True)
+
     def progress(self) -> PlainProgress | Any:
         from pagecompiler.progress import LiveProgress, PlainProgress, QuietProgress
 
@@ -48,6 +61,11 @@ class Screen:
         if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
             return LiveProgress(color=self.color)
         return PlainProgress() if self.verbose else QuietProgress()
+
+    def batch_progress(self) -> BatchProgress:
+        from pagecompiler.batch_progress import BatchProgress
+
+        return BatchProgress(live=sys.stderr.isatty() and os.environ.get("TERM") != "dumb", quiet=self.quiet)
 
 
 def screen_options(command: Callable[..., None]) -> Callable[..., None]:

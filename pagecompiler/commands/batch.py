@@ -1,0 +1,175 @@
+"""`pagec batch`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from pagecompiler.commands.options import (
+    build_options,
+    compile_options,
+    decoding_options,
+    model_option,
+    read_defaults,
+)
+from pagecompiler.commands.screen import CONTEXT, Screen, count, fail, make_screen, screen_options
+from pagecompiler.outputs import DEFAULT_FOLDER
+
+if TYPE_CHECKING:
+    from pagecompiler.batch import Batch
+    from pagecompiler.build import PageResult
+
+
+@click.command("batch", context_settings=CONTEXT)
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=DEFAULT_FOLDER,
+    metavar="DIR",
+    show_default=True,
+    help="The folder of the pages; it gets the structure of DIR.",
+)
+@click.option("-j", "--jobs", type=click.IntRange(1, 256), default=8, show_default=True, help="Pages in flight.")
+@click.option("--index", is_flag=True, help="Write pagec-index.html, a page with links to all pages.")
+@click.option("--prune", is_flag=True, help="Remove pages whose spec has gone, if nobody changed them.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object about all pages on stdout.")
+@build_options
+@screen_options
+def batch_command(
+    folder: Path, output: Path, jobs: int, index: bool, prune: bool, as_json: bool, **options: Any
+) -> None:  # fmt: skip
+    """Compile every spec under a folder, many pages in flight in one model.
+
+    Names that begin with _ or . are no specs. What is finished and current is not built again, so an interrupted
+    batch goes on where it was. With `url` in _site.yaml a sitemap.xml is written.
+
+    \b
+    pagec batch site -o public
+    pagec batch site --index --prune
+    pagec batch site --json
+    """
+    from pagecompiler.api import engine_maker
+    from pagecompiler.batch import Batch
+    from pagecompiler.build import EngineSource
+    from pagecompiler.folder import find_specs
+    from pagecompiler.outputs import OutputError
+
+    screen = make_screen(options)
+    if not folder.is_dir():
+        fail(f"`{folder}` is not a folder" if folder.exists() else f"there is no folder `{folder}`", 2)
+    try:
+        specs = find_specs(folder, output)
+    except OutputError as error:
+        fail(str(error), error.exit_code)
+    if not specs:
+        fail(f"there is no spec under `{folder}`", 2)
+    if click.get_current_context().get_parameter_source("prefer") is ParameterSource.DEFAULT:
+        options["prefer"] = "throughput"
+    model = model_option(options["model"], read_defaults(options, str(folder / "."), screen), options["engine"])
+    screen.say(f"model: {model.name} ({model.source})")
+    decoding = decoding_options(options)
+    source = EngineSource(
+        model, engine_maker(model, options["lanes"], decoding, screen.say, screen.verbose, child=True)
+    )
+    report = _Report(screen, why=options["why"], as_json=as_json)
+    settings = compile_options(options, model, decoding, output)
+    with screen.batch_progress() as progress:
+        report.before_line = progress.clear
+        batch = Batch(folder, specs, source, settings, jobs=jobs, told=report.add, watched=progress)
+        try:
+            batch.survey()
+            batch.run()
+        finally:
+            source.close()
+    problem = _after(batch, folder, output, screen, index=index, remove=prune)
+    report.summary()
+    if as_json:
+        click.echo(json.dumps({"version": 1, "pages": report.pages}, ensure_ascii=False))
+    if report.failed or problem:
+        raise click.exceptions.Exit(1)
+
+
+class _Report:
+    """What is said about pages, and all that is kept of them."""
+
+    def __init__(self, screen: Screen, *, why: bool, as_json: bool) -> None:
+        self._screen = screen
+        self._why = why
+        self._as_json = as_json
+        self.before_line: Callable[[], None] = lambda: None
+        self.pages: list[dict[str, Any]] = []
+        self.failed: list[tuple[str, str]] = []
+        self._counts = dict.fromkeys(("built", "reused", "unchanged"), 0)
+        self._blocks = self._decoded = self._tokens = 0
+        self._seconds = 0.0
+
+    def add(self, result: PageResult, sources: Mapping[str, str]) -> None:
+        from pagecompiler.report import page_json
+
+        self.before_line()
+        self._screen.report(result.diagnostics, sources)
+        if self._why:
+            self._screen.explain(result)
+        decoded = sum(bool(block.completions) for block in result.blocks)
+        self._blocks += len(result.blocks)
+        self._decoded += decoded
+        self._tokens += sum(len(c.tokens) for block in result.blocks for c in block.completions)
+        if result.ok:
+            self._counts["unchanged" if result.plan is None else "built" if decoded else "reused"] += 1
+            if not self._as_json:
+                click.echo(str(result.output))
+        else:
+            errors = [finding for finding in result.diagnostics if finding.severity == "error"]
+            self.failed.append((result.spec, errors[0].message if errors else "no page"))
+        if self._as_json:
+            self.pages.append(page_json(result))
+
+    def summary(self) -> None:
+        """The table of failures, and one line about everything."""
+        from pagecompiler.diagnostics import printable
+
+        if self.failed:
+            width = max(len(name) for name, _ in self.failed)
+            click.echo("failed:", err=True)
+            for name, message in self.failed:
+                click.echo(f"  {printable(name):<{width}}  {printable(message)}", err=True)
+        pages = sum(self._counts.values()) + len(self.failed)
+        self._screen.say(
+            f"{count(pages, 'page')}: {self._counts['built']} built, {self._counts['reused']} relinked,"
+            f" {self._counts['unchanged']} unchanged, {len(self.failed)} failed;"
+            f" {self._decoded} of {self._blocks} blocks written, {self._tokens} tokens"
+        )
+
+
+def _after(batch: Batch, folder: Path, output: Path, screen: Screen, *, index: bool, remove: bool) -> bool:
+    """What concerns the folder as a whole: orphans, sitemap, index. Gives whether something could not be done."""
+    from pagecompiler.listing import compile_index, write_sitemap
+    from pagecompiler.orphans import find_orphans, prune
+
+    orphans = find_orphans(folder, batch.caches, {page.resolve() for page in batch.facts})
+    for orphan in [] if remove else orphans:
+        screen.say(f"{orphan.page} stays, but its spec {orphan.spec} has gone (--prune removes the page)")
+    pages = [facts for facts in batch.facts.values() if facts is not None and facts.spec.output.exists()]
+    try:
+        if remove:
+            removed, kept = prune(orphans, batch.caches)
+            for path in removed:
+                screen.say(f"removed {path}")
+            for path in kept:
+                screen.say(f"{path} stays: it was changed by somebody else")
+        write_sitemap(pages, output)
+        if not index:
+            return False
+        result = compile_index(pages, folder, output)
+        screen.report(result.diagnostics, {})
+        return not result.ok
+    except OSError as error:
+        screen.error(f"cannot write `{error.filename2 or error.filename}`: {error.strerror}")
+        return True

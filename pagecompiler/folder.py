@@ -1,0 +1,57 @@
+"""A folder of specs: which files are specs, and where their pages go."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pagecompiler.outputs import OutputError
+
+SUFFIXES = (".yaml", ".yml")
+INDEX_NAME = "pagec-index.html"
+
+
+@dataclass(frozen=True, slots=True)
+class FolderSpec:
+    """A spec under a folder. `name` is its path as messages show it, `output` its page."""
+
+    path: Path
+    output: Path
+
+    @property
+    def name(self) -> str:
+        return str(self.path)
+
+
+def find_specs(folder: Path, output: Path) -> list[FolderSpec]:
+    """All specs under a folder in a fixed order; their pages keep the structure of the folder.
+
+    Names that begin with `_` or `.` are no specs, nor is anything in the output folder. Raises OutputError when two
+    specs would be one page.
+
+    >>> find_specs(Path("/nowhere"), Path("out"))
+    []
+    """
+    found: list[FolderSpec] = []
+    seen: dict[str, Path] = {}
+    for path in _walk(folder, output.resolve()):
+        spec = FolderSpec(path, output / path.relative_to(folder).with_suffix(".html"))
+        other = seen.setdefault(os.path.normcase(spec.output), path)
+        if other != path:
+            raise OutputError(f"`{other}` and `{path}` would both be written to `{spec.output}`")
+        found.append(spec)
+    return found
+
+
+def _walk(folder: Path, output: Path) -> Iterator[Path]:
+    for place, folders, names in os.walk(folder):
+        here = Path(place)
+        # The folder itself may be the output folder: then pages lie beside their specs.
+        folders[:] = sorted(
+            name for name in folders if not name.startswith(("_", ".")) and (here / name).resolve() != output
+        )
+        for name in sorted(names):
+            if not name.startswith(("_", ".")) and Path(name).suffix.lower() in SUFFIXES:
+                yield here / name
