@@ -101,6 +101,7 @@ class FakeServer:
         self.most_running = 0
         self.disconnects = 0
         self.models_body: str | None = None
+        self.metrics = ""
         self.faults = deque(faults)
         self.act = act
         self._say = say
@@ -172,6 +173,8 @@ class FakeServer:
             self.keys.append(headers.get("authorization", ""))
             if head.startswith("GET /v1/models "):
                 await self._models(stream)
+            elif head.startswith("GET /metrics ") and self.metrics:
+                await stream.status(200, self.metrics)
             elif head.startswith("POST /v1/chat/completions "):
                 await self._chat(stream)
             else:

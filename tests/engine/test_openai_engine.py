@@ -14,6 +14,7 @@ import pytest
 
 from pagecompiler.engine.base import EngineError, PromptTooLongError
 from pagecompiler.engine.openai.answer import UNKNOWN_TOKEN
+from pagecompiler.engine.openai.counters import GuessCounters, parse_counters, read_counters
 from pagecompiler.engine.openai.endpoints import Policy
 from pagecompiler.engine.openai.engine import OpenAIEngine
 from pagecompiler.engine.types import Completion, FinishReason, Message, Request, Sampling, Verdict
@@ -154,8 +155,18 @@ USAGE = {
 }
 TIMINGS = {"prompt_n": 26, "cache_n": 64, "predicted_n": 40, "draft_n": 25, "draft_n_accepted": 20}
 
+GUESSES = {"num_spec_steps": 11, "num_draft_tokens": 25, "num_accepted_draft_tokens": 20, "acceptance_histogram": [2, 4, 8]}
+TOLD = {
+    "usage": {"usage": USAGE},
+    "timings": {"timings": TIMINGS},
+    "metrics": {
+        "usage": {**USAGE, "completion_tokens_details": None},
+        "metrics": {"speculative_decoding": GUESSES},
+    },
+}
 
-@pytest.mark.parametrize("told", [{"usage": USAGE}, {"timings": TIMINGS}], ids=["usage", "timings"])
+
+@pytest.mark.parametrize("told", TOLD.values(), ids=TOLD)
 def test_usage_and_speculative_figures(connect: Engines, told: dict[str, Any]) -> None:
     async def counted(stream: Stream) -> None:
         await stream.open()
@@ -168,8 +179,32 @@ def test_usage_and_speculative_figures(connect: Engines, told: dict[str, Any]) -
     assert len(completion.tokens) == 40
     assert (completion.prompt_tokens, completion.prompt_reused) == (90, 64)
     assert (completion.drafted, completion.accepted) == (25, 20)
+    assert (completion.target_passes, completion.accepted_by_position) == ((11, (12, 8)) if "metrics" in told else (0, ()))
     stats = engine.stats()
     assert (stats.tokens, stats.drafted, stats.accepted, stats.prompt_reused) == (40, 25, 20, 64)
+
+
+METRICS = """# HELP vllm:spec_decode_num_drafts_total passes
+vllm:spec_decode_num_drafts_total{engine="0",model_name="m"} 10.0
+vllm:spec_decode_num_draft_tokens_total{engine="0",model_name="m"} 30.0
+vllm:spec_decode_num_accepted_tokens_total{engine="0",model_name="m"} 2e1
+vllm:spec_decode_num_accepted_tokens_total{engine="1",model_name="m"} 4.0
+vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="0",position="0"} 9.0
+"""
+
+
+def test_counters_of_servers() -> None:
+    with FakeServer() as one, FakeServer() as other:
+        one.metrics = other.metrics = METRICS
+        before = read_counters([one.url])
+        both = read_counters([one.url, other.url])
+        assert before == GuessCounters(10, 30, 24)
+        assert both is not None and both - before == before
+        other.metrics = ""
+        assert read_counters([one.url, other.url]) is None
+    assert read_counters([one.url]) is None
+    assert parse_counters("llamacpp:tokens_predicted_total 3") is None
+    assert parse_counters("vllm:spec_decode_num_drafts_total NaN") is None
 
 
 # Faults that pass: the second send brings the answer, and nothing of the first is in it.

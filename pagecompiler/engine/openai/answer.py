@@ -145,8 +145,10 @@ class Answer:
             seconds=perf_counter() - self._started,
             prompt_tokens=max(usage.prompt_tokens, 0),
             prompt_reused=max(usage.prompt_reused, 0),
+            target_passes=max(usage.passes, 0),
             drafted=self.drafted,
             accepted=self.accepted,
+            accepted_by_position=usage.accepted_by_position,
             error=error,
         )
 
@@ -160,6 +162,8 @@ def _newer(old: Usage, new: Usage | None) -> Usage:
         tokens=max(old.tokens, new.tokens),
         drafted=max(old.drafted, new.drafted),
         accepted=max(old.accepted, new.accepted),
+        passes=max(old.passes, new.passes),
+        accepted_by_position=new.accepted_by_position or old.accepted_by_position,
     )
 
 

@@ -78,6 +78,14 @@ class Client:
             said = tidy(content[:1000].decode("utf-8", "replace"))
             raise SendError(FaultKind.UNUSABLE, f"no list of models at {self.url}/models: {said}") from None
 
+    async def metrics(self) -> str:
+        """What a server says of itself at `/metrics`, beside the protocol's own paths."""
+        address = urlsplit(self.url)._replace(path="/metrics").geturl()
+        try:
+            return str(await self._client.get(address, cast_to=str))
+        except self._openai.OpenAIError as error:
+            raise self._fault(error) from error
+
     async def stream(
         self, model: str, messages: Sequence[Message], fields: Mapping[str, Any]
     ) -> AsyncGenerator[Piece, None]:

@@ -19,13 +19,15 @@ END = "[DONE]"
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Counts as far as the server gives them; -1 where it does not."""
+    """Counts as far as the server gives them; -1 where it does not. `passes` are those that verified guesses."""
 
     prompt_tokens: int = -1
     prompt_reused: int = -1
     tokens: int = -1
     drafted: int = -1
     accepted: int = -1
+    passes: int = -1
+    accepted_by_position: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +99,10 @@ def _told(error: Any) -> SendError:
 
 
 def _usage(chunk: dict[str, Any]) -> Usage | None:
-    """OpenAI's `usage` with its details, and llama-server's `timings`."""
+    """OpenAI's `usage` with its details, llama-server's `timings` and vLLM's `metrics`."""
     usage, timings = _part(chunk, "usage"), _part(chunk, "timings")
-    if not usage and not timings:
+    guesses = _part(_part(chunk, "metrics"), "speculative_decoding")
+    if not usage and not timings and not guesses:
         return None
     details = _part(usage, "completion_tokens_details")
     accepted = _number(details, "accepted_prediction_tokens")
@@ -111,9 +114,20 @@ def _usage(chunk: dict[str, Any]) -> Usage | None:
         prompt_tokens=_first(_number(usage, "prompt_tokens"), prompt + max(cached, 0)),
         prompt_reused=_first(reused, cached),
         tokens=_first(_number(usage, "completion_tokens"), _number(timings, "predicted_n")),
-        drafted=_first(_number(timings, "draft_n"), drafted),
-        accepted=_first(_number(timings, "draft_n_accepted"), accepted),
+        drafted=_first(_number(guesses, "num_draft_tokens"), _number(timings, "draft_n"), drafted),
+        accepted=_first(
+            _number(guesses, "num_accepted_draft_tokens"), _number(timings, "draft_n_accepted"), accepted
+        ),
+        passes=_number(guesses, "num_spec_steps"),
+        accepted_by_position=_by_position(guesses.get("acceptance_histogram")),
     )
+
+
+def _by_position(histogram: Any) -> tuple[int, ...]:
+    """How many guesses were accepted at each position; the histogram says how many passes accepted exactly N."""
+    if not isinstance(histogram, list) or not all(type(count) is int and count >= 0 for count in histogram):
+        return ()
+    return tuple(sum(histogram[position:]) for position in range(1, len(histogram)))
 
 
 def _part(values: dict[str, Any], name: str) -> dict[str, Any]:
