@@ -77,9 +77,9 @@ class Lane:
         for position in range(min(accepted, COUNTED_POSITIONS)):
             counts[position] += 1
 
-    def pick(self, row: Logits) -> int:
-        """The target's own choice at this row, under the slot mask."""
-        return self._sampler.pick(row, self._mask.allowed() if self._mask else None)
+    def pick(self, row: Logits, best: int) -> int:
+        """The target's own choice at this row, under the slot mask; `best` is the row's arg-max."""
+        return self._sampler.pick(row, self._mask.allowed() if self._mask else None, best)
 
     def take(self, token: int, piece: bytes) -> tuple[str, FinishReason | None]:
         """Emit a token; the whole characters it completes, and why the request ends, if it does."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -25,13 +27,18 @@ class Sampler:
         self._sampling = sampling
         self._random = np.random.default_rng(sampling.seed)
 
-    def pick(self, row: Logits, allowed: Ids | None = None) -> int:
+    def pick(self, row: Logits, allowed: Ids | None = None, best: int | None = None) -> int:
         """The next token: the arg-max at temperature 0 (the first one of equals), else a draw.
 
-        `allowed`, ascending, restricts the choice. Raises DecodeError when a logit is not finite.
+        `allowed`, ascending, restricts the choice. `best` is the row's arg-max where that is known already: all
+        rows of a step are searched at once. Raises DecodeError when a logit is not finite.
         """
+        if best is not None and allowed is None and self._sampling.temperature <= 0:
+            if not math.isfinite(row[best]):  # the arg-max of a row with a NaN is the NaN
+                raise _not_finite()
+            return best
         if not np.isfinite(row).all():
-            raise DecodeError("the model returned logits that are not finite", hint="the model file may be damaged")
+            raise _not_finite()
         candidates = row if allowed is None else row[allowed]
         if self._sampling.temperature <= 0:
             index = int(candidates.argmax())
@@ -41,6 +48,10 @@ class Sampler:
             drawn = cumulative.searchsorted(self._random.random() * cumulative[-1], side="right")
             index = int(kept[min(int(drawn), len(kept) - 1)])
         return index if allowed is None else int(allowed[index])
+
+
+def _not_finite() -> DecodeError:
+    return DecodeError("the model returned logits that are not finite", hint="the model file may be damaged")
 
 
 def distribution(row: Logits, sampling: Sampling) -> tuple[Ids, Probabilities]:

@@ -225,11 +225,12 @@ class Scheduler:
         Returns how many tokens of the guess were approved. The lane may have ended.
         """
         accepted, texts = 0, []
+        best = rows.argmax(axis=1).tolist()
         reason: FinishReason | None = None
         problem: Exception | None = None
         try:
             while reason is None:
-                token = lane.pick(rows[accepted])
+                token = lane.pick(rows[accepted], best[accepted])
                 if self._vocabulary.is_end(token):
                     reason = FinishReason.END
                     break
