@@ -1,0 +1,74 @@
+"""The options of decode methods on the command line."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from pagecompiler.cli import cli
+from pagecompiler.commands.options import decoding_options
+from pagecompiler.engine.types import Decoding, Method, Prefer
+
+from .engine.tiny_models import write_llama
+
+SPEC = "title: T\nhero: {heading: Hello}\n"
+DEFAULTS = {
+    "method": "auto", "depth": None, "draft_model": None, "draft_device": None, "no_previous": False, "prefer": "latency",
+}  # fmt: skip
+
+
+@pytest.fixture
+def compile_page(tmp_path):
+    spec = tmp_path / "page.yaml"
+    spec.write_text(SPEC)
+
+    def run(*options: str):
+        return CliRunner().invoke(cli, ["compile", str(spec), "-o", str(tmp_path / "out"), *options])
+
+    return run
+
+
+def test_what_the_options_mean(tmp_path):
+    assert decoding_options(DEFAULTS) == Decoding()
+    draft = write_llama(tmp_path / "draft.gguf")
+    options = DEFAULTS | {
+        "method": "draft", "depth": 3, "draft_model": str(draft), "draft_device": "CPU", "no_previous": True,
+        "prefer": "throughput",
+    }  # fmt: skip
+    assert decoding_options(options) == Decoding(Method.DRAFT, 3, draft, "CPU", False, Prefer.THROUGHPUT)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--depth", "0"], "neither auto nor a number"),
+        (["--depth", "17"], "neither auto nor a number"),
+        (["--depth", "many"], "neither auto nor a number"),
+        (["--method", "magic"], "magic"),
+        (["--method", "draft"], "--draft-model"),
+        (["--draft-device", "CPU"], "--draft-model"),
+        (["--draft-model", "nowhere.gguf"], "nowhere.gguf"),
+        (["--draft-model", "reference"], "no model file"),
+        (["--prefer", "both"], "both"),
+    ],
+)
+def test_mistakes_are_usage_errors(compile_page, options, message):
+    result = compile_page("--model", "reference", *options)
+    assert result.exit_code == 2
+    assert message in result.output
+
+
+def test_the_method_is_in_the_json(compile_page):
+    result = compile_page("--model", "reference", "--json", "--quiet", "--method", "lookup")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["pages"][0]["method"] == "plain", "rules need no guesses"
+
+
+def test_a_method_that_the_model_does_not_offer_is_said_with_what_to_do(compile_page, tmp_path):
+    model = write_llama(tmp_path / "model.gguf")
+    result = compile_page("--model", str(model), "--method", "mtp", "--no-color")
+    assert result.exit_code == 1
+    assert "no multi-token-prediction block" in result.output
+    assert "--method auto" in result.output
