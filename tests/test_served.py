@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from pagecompiler.engine.openai.client import server_url
 from pagecompiler.engine.openai.discovery import discover
 from pagecompiler.engine.reference import write
 from pagecompiler.models import ModelNotFoundError, served_model
-from tests.engine.fake_server import FakeServer, Stream, status
+from tests.engine.fake_server import FakeServer, Stream, answer, status
 from tests.referees import ROOT
 
 KETTLE = ROOT / "specs" / "kettle.yaml"
@@ -86,6 +87,37 @@ def test_a_server_that_fails_leaves_the_last_page(pagec: Pagec, monkeypatch: pyt
     assert (code, out) == (1, "") and Path("a.html").read_text() == "the last page"
     assert "error[E0703]" in err and "HTTP 401: who are you?" in err
     assert "a.html stays as it was" in err
+
+
+def test_a_batch_survives_the_death_of_a_server(pagec: Pagec, capsys: pytest.CaptureFixture[str]) -> None:
+    names = [f"p{number}" for number in range(12)]
+    for number, name in enumerate(names):
+        # Each page has a structure of its own, so each must be written.
+        rows = "".join(f"  - {{title: Item {n}, text: A text.}}\n" for n in range(1 + number))
+        spec = f"title: {name}\nhero: {{heading: {name}}}\nsections:\n- kind: features\n  heading: F\n  items:\n{rows}"
+        (Path("site") / name).mkdir(parents=True)
+        (Path("site") / name / "index.yaml").write_text(spec)
+    dead = threading.Event()
+    with FakeServer(write, model="pagec-mini") as one, FakeServer(write, model="pagec-mini") as other:
+
+        async def die(stream: Stream) -> None:
+            await stream.open()
+            await stream.text("<section>")
+            dead.set()
+            await asyncio.sleep(60)
+
+        one.faults.extend([answer, answer, die])
+        killer = threading.Thread(target=lambda: dead.wait(30) and one.stop())
+        killer.start()
+        with pytest.raises(SystemExit) as exit_info:
+            cli.main(("batch", "site", "-o", "out", "--engine", f"{page(one)},{page(other)}"))
+        killer.join()
+        out, err = capsys.readouterr()
+        assert exit_info.value.code == 0, err
+        assert dead.is_set() and f"{one.url}: " in err
+    assert sorted(out.split()) == sorted(f"out/{name}/index.html" for name in names)
+    for number, name in enumerate(names):
+        assert Path(f"out/{name}/index.html").read_text().count("A text.") == 1 + number
 
 
 def _writes_words(asked: str) -> str:
