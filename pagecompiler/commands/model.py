@@ -1,4 +1,4 @@
-"""`pagec model`: which models there are, what a file is."""
+"""`pagec model`: which models there are, what a file is; and the group that the other model commands join."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from pagecompiler.commands.pull import pull_command
 from pagecompiler.commands.screen import CONTEXT, fail
 
 
@@ -16,9 +17,13 @@ def model_group() -> None:
     """The models on this machine.
 
     \b
+    pagec model pull
     pagec model list
     pagec model info qwen3.5-9b
     """
+
+
+model_group.add_command(pull_command)
 
 
 @model_group.command("list", context_settings=CONTEXT)
