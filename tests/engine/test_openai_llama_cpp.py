@@ -11,10 +11,17 @@ from pathlib import Path
 
 import pytest
 
+from pagecompiler.api import engine_maker
+from pagecompiler.build import CompileOptions, EngineSource, compile_spec
 from pagecompiler.engine.openai.engine import OpenAIEngine
 from pagecompiler.engine.types import FinishReason, Message, Request
 from pagecompiler.models import served_model
+from pagecompiler.prompts import FORMAT
+from pagecompiler.spec import load_spec
+from pagecompiler.validate import validate_page
+from tests.referees import ROOT
 
+from .conftest import MINI
 from .tiny_models import CHATML, write_llama
 
 MODES = {"cuts": [], "queues": ["--interrupt_requests", "false"]}
@@ -73,3 +80,25 @@ def test_every_request_ends_with_a_whole_answer(transport: tuple[str, str]) -> N
         assert engine.endpoints[0].serial == (mode == "cuts")
     finally:
         engine.close()
+
+
+@pytest.fixture(scope="module", params=MODES if MINI.exists() else [])
+def mini(request: pytest.FixtureRequest) -> Iterator[tuple[str, str]]:
+    for url in serve(MINI, *MODES[request.param]):
+        yield request.param, url
+
+
+def test_a_page_passes_all_checks(mini: tuple[str, str], tmp_path: Path) -> None:
+    mode, url = mini
+    model = served_model(url)
+    assert model.name.endswith("pagec-mini.gguf") and model.format == FORMAT
+    source = EngineSource(model, engine_maker(model, lanes=5))
+    options = CompileOptions(output=tmp_path / "page.html", sampling=model.sampling, cache_dir=tmp_path / "cache")
+    try:
+        result = compile_spec(load_spec(ROOT / "specs" / "explainer.yaml"), source, options)
+        engine = source.get()
+    finally:
+        source.close()
+    assert result.ok, [finding.message for finding in result.diagnostics]
+    assert validate_page((tmp_path / "page.html").read_text(encoding="utf-8")) == ()
+    assert isinstance(engine, OpenAIEngine) and engine.endpoints[0].serial == (mode == "cuts")
