@@ -50,12 +50,14 @@ class Batch:
     """Builds the pages of a folder with at most `jobs` of them in flight.
 
     `options.output` is the folder of all pages. `told` gets each page when it is finished, failed ones too;
-    `watched` how far it is. `survey` must come before `run`; `facts` has what it found by resolved page.
+    `watched` how far it is; it is called between any two steps, and may raise to give up what is not finished.
+    `survey` must come before `run`; `facts` has what it found by page, and what is known of other pages. Without a
+    `folder` each spec stands for itself.
     """
 
     def __init__(
         self,
-        folder: Path,
+        folder: Path | None,
         specs: Sequence[FolderSpec],
         source: EngineSource,
         options: CompileOptions,
@@ -63,6 +65,7 @@ class Batch:
         jobs: int = DEFAULT_JOBS,
         told: Told = lambda result, sources: None,
         watched: Callable[[BatchState], None] = lambda state: None,
+        facts: dict[Path, PageFacts | None] | None = None,
     ) -> None:
         self._folder = folder
         self._specs = specs
@@ -81,7 +84,7 @@ class Batch:
         self._started = time.perf_counter()
         self._finished = self._failed = self._tokens = 0
         self._estimate = Estimate()
-        self.facts: dict[Path, PageFacts | None] = {}
+        self.facts = {} if facts is None else facts
         self.caches: set[Path] = set()
 
     def survey(self) -> None:
@@ -146,7 +149,8 @@ class Batch:
             return
         number = len(self._specs) - len(self._queue)
         loaded = replace(loaded, warnings=(*loaded.warnings, *findings))
-        options = replace(self._options, output=spec.output, output_root=self._output)
+        root = self._output if self._folder is not None else None
+        options = replace(self._options, output=spec.output, output_root=root)
         build = PageBuild(loaded, self._source.model, options, claims=self._claims, page=number)
         self._active[number] = (build, spec)
         tasks = build.start()
@@ -202,7 +206,8 @@ class Batch:
         if not is_current(record, settings, spec.output, self._digests):
             return None
         html = spec.output.read_text(encoding="utf-8")
-        return replace(self._no_page(spec, ()), html=html, output=spec.output)
+        inputs = record.inputs if record is not None else ()
+        return replace(self._no_page(spec, ()), html=html, output=spec.output, inputs=inputs)
 
     def _no_page(self, spec: FolderSpec, findings: tuple[Diagnostic, ...]) -> PageResult:
         return PageResult(spec.name, None, None, 0.0, self._source.model.name, None, (), findings)

@@ -17,6 +17,7 @@ from pagecompiler.commands.doctor import doctor_command
 from pagecompiler.commands.explain import explain_command, prompt_command
 from pagecompiler.commands.model import model_group
 from pagecompiler.commands.screen import CONTEXT
+from pagecompiler.commands.watch import watch_command
 
 INTERRUPTED = 130
 TERMINATED = 143
@@ -62,6 +63,7 @@ def cli() -> None:
 for command in (
     compile_command,
     batch_command,
+    watch_command,
     check_command,
     explain_command,
     prompt_command,

@@ -146,6 +146,7 @@ class PageBuild:
             plan=self.plan,
             blocks=tuple(self.blocks),
             diagnostics=tuple(self.findings),
+            inputs=tuple(self.inputs),
             method="plain" if self.model.is_reference else self.options.decoding.method.value,
         )
 

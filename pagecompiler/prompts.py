@@ -64,15 +64,18 @@ def style_structure(theme: schema.Theme, style: PromptStyle = PromptStyle.COMPAC
     return Structure("style", tuple(lines), ())
 
 
-@cache
 def _template(style: PromptStyle, name: str) -> Template:
-    folder = template_dir() / "prompts" / style.value
+    """The template of today: the environment sees that the file has changed."""
+    return _environment(style).get_template(name)
+
+
+@cache
+def _environment(style: PromptStyle) -> Environment:
     # Plain text, no HTML: autoescaping would change the descriptions.
-    environment = Environment(
-        loader=FileSystemLoader(folder),
+    return Environment(
+        loader=FileSystemLoader(template_dir() / "prompts" / style.value),
         undefined=StrictUndefined,
         autoescape=False,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template(name)

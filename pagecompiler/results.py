@@ -9,6 +9,7 @@ from typing import Literal
 from pagecompiler.cache import Fragment
 from pagecompiler.diagnostics import Diagnostic
 from pagecompiler.engine.types import Completion, Message
+from pagecompiler.inputs import Inputs
 from pagecompiler.link import LinkedBlock
 from pagecompiler.plan import Block, Plan
 
@@ -35,7 +36,10 @@ class BlockResult:
 
 @dataclass(frozen=True, slots=True)
 class PageResult:
-    """A finished build. `html` is None when it failed; `diagnostics` holds warnings and notes too."""
+    """A finished build. `html` is None when it failed; `diagnostics` holds warnings and notes too.
+
+    `inputs` are the files that were read, with the digests of what was read.
+    """
 
     spec: str
     output: Path | None
@@ -46,6 +50,7 @@ class PageResult:
     blocks: tuple[BlockResult, ...]
     diagnostics: tuple[Diagnostic, ...]
     method: str = "plain"
+    inputs: Inputs = ()
 
     @property
     def ok(self) -> bool:

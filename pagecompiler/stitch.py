@@ -84,12 +84,16 @@ def share_rules(linked: Sequence[LinkedBlock]) -> list[str]:
     return [f".share-{share} {{ inline-size: {share}%; }}" for share in shares]
 
 
-@cache
 def _template() -> Template:
-    environment = Environment(
+    """The template of today: the environment sees that the file has changed."""
+    return _environment().get_template("page.html.j2")
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
         loader=FileSystemLoader(template_dir()),
         undefined=StrictUndefined,
         autoescape=True,
         keep_trailing_newline=True,
     )
-    return environment.get_template("page.html.j2")

@@ -1,0 +1,142 @@
+"""Wake-ups: something may have changed under some folders. What has, is for the contents to say.
+
+Folders are watched and not files, since most editors write a new file and rename it. Where the system tells
+nothing (network file systems, some containers), one looks again and again instead.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+
+from watchdog.events import (
+    EVENT_TYPE_CLOSED,
+    EVENT_TYPE_CREATED,
+    EVENT_TYPE_DELETED,
+    EVENT_TYPE_MODIFIED,
+    EVENT_TYPE_MOVED,
+    FileSystemEvent,
+    FileSystemEventHandler,
+)
+from watchdog.observers import Observer
+from watchdog.observers.api import ObservedWatch
+
+POLL_SECONDS = 0.5
+# Opening and reading are events, too; answering them by reading would never end.
+_TOLD = frozenset({EVENT_TYPE_CREATED, EVENT_TYPE_MODIFIED, EVENT_TYPE_CLOSED, EVENT_TYPE_MOVED, EVENT_TYPE_DELETED})
+
+
+class Changes:
+    """Waits for changes under watched folders, but not in the `ignored` ones, of which those named `.…` are all.
+
+    `debounce_seconds` is how long it must be quiet after a change before it counts. With `poll`, or when the
+    system cannot watch any more folders (`say` is told), it counts every half second that there may be one.
+    """
+
+    def __init__(
+        self,
+        *,
+        debounce_seconds: float,
+        ignored: Collection[Path] = (),
+        poll: bool = False,
+        say: Callable[[str], None] = lambda line: None,
+    ) -> None:
+        self._debounce = debounce_seconds
+        self._ignored = {path.resolve() for path in ignored}
+        self._say = say
+        self._state = threading.Condition()
+        self._changed: float | None = None
+        self._count = self._counted = 0
+        self._closed = False
+        self._poll = poll
+        self._looked = time.monotonic()
+        self._watched: dict[Path, tuple[bool, ObservedWatch]] = {}
+        self._observer = Observer()
+        self._handler = _Handler(self._hear)
+        if not poll:
+            self._observer.start()
+
+    @property
+    def closed(self) -> bool:
+        """Whether there is nothing to wait for any more."""
+        return self._closed
+
+    def watch(self, folders: Mapping[Path, bool]) -> None:
+        """Watch exactly these folders; the value says whether with all folders in them."""
+        if self._poll:
+            return
+        wanted = {path.resolve(): deep for path, deep in folders.items() if path.is_dir()}
+        for path in [path for path, (deep, _) in self._watched.items() if wanted.get(path) is not deep]:
+            self._observer.unschedule(self._watched.pop(path)[1])
+        try:
+            for path, deep in wanted.items():
+                if path not in self._watched:
+                    self._watched[path] = (deep, self._observer.schedule(self._handler, str(path), recursive=deep))
+        except OSError as error:
+            self._say(f"cannot watch more folders ({error.strerror or error}); looking every {POLL_SECONDS} s instead")
+            self._poll = True
+
+    def wait(self) -> bool:
+        """Wait for the next change, and until it is quiet after it; false when closed."""
+        with self._state:
+            while not self._closed:
+                left = self._left()
+                if left is not None and left <= 0:
+                    self._changed, self._looked = None, time.monotonic()
+                    return True
+                self._state.wait(left)
+        return False
+
+    def due(self) -> bool:
+        """Whether `wait` would return at once; true once for each change, so that one need not look at every step."""
+        with self._state:
+            left = self._left()
+            if left is None or left > 0 or (self._counted == self._count and not self._poll):
+                return False
+            self._counted, self._looked = self._count, time.monotonic()
+            return True
+
+    def close(self) -> None:
+        """End a `wait` in another thread, too."""
+        with self._state:
+            self._closed = True
+            self._state.notify_all()
+        if self._observer.is_alive():
+            self._observer.stop()
+            self._observer.join()
+
+    def _left(self) -> float | None:
+        """Seconds until there is something to look at; None while nothing has changed."""
+        if self._poll:
+            return self._looked + POLL_SECONDS - time.monotonic()
+        return None if self._changed is None else self._changed + self._debounce - time.monotonic()
+
+    def _hear(self, event: FileSystemEvent) -> None:
+        paths = [os.fsdecode(path) for path in (event.src_path, event.dest_path) if path]
+        if event.event_type not in _TOLD or (event.is_directory and event.event_type == EVENT_TYPE_MODIFIED):
+            return
+        if all(self._is_ignored(Path(path)) for path in paths):
+            return
+        with self._state:
+            self._changed = time.monotonic()
+            self._count += 1
+            self._state.notify_all()
+
+    def _is_ignored(self, path: Path) -> bool:
+        if not self._ignored.isdisjoint((path, *path.parents)):
+            return True
+        # An editor's own files, and the cache; what is renamed from one of them has another path as well.
+        roots = [root for root in self._watched if path.is_relative_to(root)]
+        parts = path.relative_to(max(roots, key=lambda root: len(root.parts))).parts if roots else (path.name,)
+        return any(part.startswith(".") or part.endswith("~") for part in parts)
+
+
+class _Handler(FileSystemEventHandler):
+    def __init__(self, hear: Callable[[FileSystemEvent], None]) -> None:
+        self._hear = hear
+
+    def on_any_event(self, event: FileSystemEvent) -> None:
+        self._hear(event)

@@ -1,0 +1,129 @@
+"""`pagec watch`."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pagecompiler.commands.options import (
+    build_options,
+    compile_options,
+    decoding_options,
+    model_option,
+    read_defaults,
+)
+from pagecompiler.commands.screen import CONTEXT, Screen, fail, make_screen, screen_options
+from pagecompiler.outputs import DEFAULT_FOLDER
+
+if TYPE_CHECKING:
+    from pagecompiler.build import PageResult
+
+INTERRUPTED = 130
+
+
+@click.command("watch", context_settings=CONTEXT)
+@click.argument("target", metavar="SPEC|DIR", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    default=DEFAULT_FOLDER,
+    metavar="PATH",
+    show_default=True,
+    help="A folder, or for one spec also a file (.html).",
+)
+@click.option(
+    "--debounce",
+    type=click.IntRange(0, 10_000),
+    default=80,
+    show_default=True,
+    metavar="MS",
+    help="How long it must be quiet after a save.",
+)
+@click.option("--poll", is_flag=True, help="Look every half second: for file systems that tell of no changes.")
+@click.option("--clear", is_flag=True, help="Clear the screen before each rebuild.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object for each rebuild on stdout.")
+@build_options
+@screen_options
+def watch_command(
+    target: Path, output: Path, debounce: int, poll: bool, clear: bool, as_json: bool, **options: Any
+) -> None:  # fmt: skip
+    """Compile, and compile again on every save, with the model loaded once. Ctrl-C ends it.
+
+    Images, _site.yaml and templates count as well. A spec that is broken leaves the last good page where it is.
+
+    \b
+    pagec watch page.yaml
+    pagec watch site -o public
+    pagec watch /mnt/share/page.yaml --poll
+    """
+    from pagecompiler.api import engine_maker
+    from pagecompiler.build import EngineSource
+    from pagecompiler.changes import Changes
+    from pagecompiler.outputs import plan_outputs
+    from pagecompiler.watch import Watch, output_places
+
+    screen = make_screen(options)
+    if not target.exists():
+        fail(f"there is no spec and no folder `{target}`", 2)
+    if target.is_dir() and output.suffix.lower() in (".html", ".htm"):
+        fail(f"`{output}` is a page, but the specs of a folder need a folder", 2)
+    page = output if target.is_dir() else plan_outputs([str(target)], str(output))[0].path
+    if page is None:
+        fail("watch cannot write to standard output", 2)
+    model = model_option(options["model"], read_defaults(options, str(target), screen), options["engine"])
+    screen.say(f"model: {model.name} ({model.source})")
+    decoding = decoding_options(options)
+    source = EngineSource(
+        model, engine_maker(model, options["lanes"], decoding, screen.say, screen.verbose, child=True)
+    )
+    changes = Changes(debounce_seconds=debounce / 1000, ignored=output_places(target, page), poll=poll, say=screen.say)
+    report = _Report(screen, why=options["why"], as_json=as_json, clear=clear)
+    watch = Watch(
+        target, source, compile_options(options, model, decoding, page), changes, told=report.add, say=screen.say
+    )
+    try:
+        watch.run()
+    except KeyboardInterrupt:
+        raise click.exceptions.Exit(0 if watch.good_pages else INTERRUPTED) from None
+    finally:
+        changes.close()
+        source.close()
+
+
+class _Report:
+    """One line for each page that was built again."""
+
+    def __init__(self, screen: Screen, *, why: bool, as_json: bool, clear: bool) -> None:
+        self._screen = screen
+        self._why = why
+        self._as_json = as_json
+        self._clear = clear
+
+    def add(self, result: PageResult, sources: Mapping[str, str]) -> None:
+        from pagecompiler.report import page_json, pages_json
+
+        if self._clear:
+            click.clear()
+        self._screen.report(result.diagnostics, sources)
+        if self._why:
+            self._screen.explain(result)
+        if self._as_json:
+            click.echo(json.dumps(pages_json([result]), ensure_ascii=False))
+            return
+        groups = page_json(result)["groups"]
+        now = time.strftime("%H:%M:%S")
+        if not result.ok:
+            self._screen.say(f"{now} {result.spec}: failed, the page stays as it was")
+        elif not groups:
+            click.echo(f"{now} {result.output}: unchanged")
+        else:
+            reused = sum(group["state"] == "reused" for group in groups)
+            tokens = sum(group["tokens"] for group in groups)
+            share = f"{reused} of {len(groups)} groups reused"
+            click.echo(f"{now} {result.output}: {result.seconds:.2f} s, {share}, {tokens} tokens")
