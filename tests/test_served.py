@@ -152,6 +152,7 @@ def test_from_python(tmp_path: Path) -> None:
         (("--engine", "localhost:8000"), "no address of a server"),
         (("--engine", "http://me:secret@localhost"), "set PAGEC_ENGINE_KEY"),
         (("--engine", "http://localhost:1", "--method", "mtp"), "the server decides"),
+        (("--model", "reference", "--lanes", "65"), "more are for --engine"),
     ],
 )
 def test_wrong_usage(pagec: Pagec, arguments: tuple[str, ...], said: str) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pagecompiler.models import ModelChoice
 
 MOST_GUESSED = 16
+MOST_LANES_HERE = 64
 
 
 def _depth(context: click.Context, parameter: click.Parameter, value: str) -> int | None:
@@ -63,7 +64,8 @@ def build_options(command: Callable[..., None]) -> Callable[..., None]:
                      help="How many tokens to guess at once."),
         click.option("--method", type=click.Choice(["auto", "plain", "draft", "mtp", "lookup"]), default="auto",
                      show_default=True, help="Where guesses come from; it changes the speed, not the page."),
-        click.option("--lanes", type=number(1, 64), default=5, show_default=True, help="Blocks written at once."),
+        click.option("--lanes", type=number(1, 1024), default=5, show_default=True,
+                     help=f"Blocks written at once; more than {MOST_LANES_HERE} only with --engine."),
         click.option("--engine", metavar="URL[,URL...]",
                      help="Running servers that speak the OpenAI protocol write, instead of a model here."),
         click.option("--model", metavar="FILE|NAME",
@@ -164,6 +166,8 @@ def compile_options(
     from pagecompiler.build import CompileOptions
     from pagecompiler.prompts import PromptStyle
 
+    if options["lanes"] > MOST_LANES_HERE and not model.servers:
+        fail(f"--lanes: a model here has at most {MOST_LANES_HERE}, more are for --engine", 2)
     cache = not options["no_cache"]
     given = {name: options[name] for name in ("temperature", "top_k", "top_p", "min_p", "seed")}
     prompts = options["prompts"]
