@@ -14,9 +14,10 @@ from pagecompiler.engine.base import ModelLoadError
 from pagecompiler.engine.llama import engine as engine_module
 from pagecompiler.engine.llama.drafting.mtp import Mtp
 from pagecompiler.engine.llama.engine import LlamaEngine
-from pagecompiler.engine.llama.library import Model, NativeSupport, device_names
+from pagecompiler.engine.llama.library import Model
 from pagecompiler.engine.llama.native_log import LOG_DEBUG, native_log
 from pagecompiler.engine.llama.sampling import distribution
+from pagecompiler.engine.llama.support import NativeSupport, device_names
 from pagecompiler.engine.types import Completion, Decoding, Method, Sampling
 
 from .evaluation import Evaluation

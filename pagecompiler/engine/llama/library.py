@@ -1,4 +1,4 @@
-"""The only file that touches llama.cpp: Model, Context and Memory as small typed objects.
+"""The only file that runs llama.cpp: Model, Context and Memory as small typed objects.
 
 llama.cpp is used through the low-level bindings of one pinned version, because a struct that grew a field
 would be filled wrongly without any error. Native log lines are kept and put into the typed errors.
@@ -9,9 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import importlib
-import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,118 +19,23 @@ from pagecompiler.engine.base import DecodeError, ModelLoadError, OutOfMemoryErr
 from pagecompiler.engine.gguf_header import read_metadata
 from pagecompiler.engine.llama.native_log import native_log
 from pagecompiler.engine.llama.rules import SequenceRules
+from pagecompiler.engine.llama.support import (
+    SUPPORTED_VERSION,
+    Device,
+    NativeSupport,
+    device_list,
+    devices,
+    native,
+    native_support,
+    start_llama_cpp,
+)
 from pagecompiler.engine.llama.target import NEXTN, Batch, Logits, LostStateError, Rows, SavedState
 
-# Both are read when the library is loaded. Threads that spin at barriers make a pass a hundred times slower as soon
-# as another program wants a core; after a failed assertion llama.cpp would start a debugger on this process.
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-os.environ.setdefault("GGML_NO_BACKTRACE", "1")
-
-import llama_cpp
-from llama_cpp import _ggml
-from llama_cpp import llama_cpp as native
-
-_libggml: Any = _ggml.libggml
-_libggml.ggml_backend_dev_count.restype = ctypes.c_size_t
-_libggml.ggml_backend_dev_get.argtypes = [ctypes.c_size_t]
-_libggml.ggml_backend_dev_get.restype = ctypes.c_void_p
-for _function in (_libggml.ggml_backend_dev_name, _libggml.ggml_backend_dev_description):
-    _function.argtypes, _function.restype = [ctypes.c_void_p], ctypes.c_char_p
-_libggml.ggml_backend_dev_type.argtypes = [ctypes.c_void_p]
-_libggml.ggml_backend_dev_memory.argtypes = [ctypes.c_void_p] + 2 * [ctypes.POINTER(ctypes.c_size_t)]
-_libggml.ggml_backend_dev_memory.restype = None
-
-SUPPORTED_VERSION = "0.3.36"
+__all__ = ["SUPPORTED_VERSION", "Context", "Device", "Memory", "Model", "NativeSupport", "devices", "native_support"]
 
 _NO_SLOT, _ABORTED, _BAD_BATCH = 1, 2, -1
-_GPU_TYPES = (1, 2)  # ggml_backend_dev_type: discrete and integrated
 _NO_MEMORY = ("failed to allocate", "unable to allocate", "out of memory", "failed to fit")
 _LONGEST_VALUE_BYTES = 1 << 20
-
-
-def _log(level: int, text: bytes, user_data: object) -> None:
-    native_log.add(level, text)
-
-
-_log_callback = native.llama_log_callback(_log)  # llama.cpp keeps the pointer: it must stay alive
-
-
-@dataclass(frozen=True, slots=True)
-class NativeSupport:
-    """What the installed llama.cpp can do. `nextn`: the private part that MTP drafting needs is there."""
-
-    version: str
-    nextn: bool
-    gpu: bool
-    system: str
-
-
-def native_support() -> NativeSupport:
-    """Probe the library; loads no model."""
-    return NativeSupport(
-        version=str(llama_cpp.__version__),
-        nextn=_has_private_part(),
-        gpu=bool(native.llama_supports_gpu_offload()),
-        system=native.llama_print_system_info().decode("utf-8", "replace"),
-    )
-
-
-def _has_private_part() -> bool:
-    try:
-        private = importlib.import_module("llama_cpp.llama_cpp_ext")
-    except (ImportError, AttributeError):  # a missing symbol is an AttributeError at import
-        return False
-    return hasattr(private, "llama_set_embeddings_nextn") and hasattr(private, "llama_get_embeddings_nextn")
-
-
-@dataclass(frozen=True, slots=True)
-class Device:
-    """Something that llama.cpp can compute on; memory in bytes, as its driver reports it."""
-
-    name: str
-    description: str
-    gpu: bool
-    free: int
-    total: int
-
-
-def devices() -> list[Device]:
-    """The devices that llama.cpp sees, the CPU included."""
-    _start()
-    found = []
-    for index in range(_libggml.ggml_backend_dev_count()):
-        pointer = _libggml.ggml_backend_dev_get(index)
-        free, total = ctypes.c_size_t(), ctypes.c_size_t()
-        _libggml.ggml_backend_dev_memory(pointer, ctypes.byref(free), ctypes.byref(total))
-        texts = (_libggml.ggml_backend_dev_name(pointer), _libggml.ggml_backend_dev_description(pointer))
-        name, description = (text.decode("utf-8", "replace") for text in texts)
-        kind = _libggml.ggml_backend_dev_type(pointer)
-        found.append(Device(name, description, kind in _GPU_TYPES, free.value, total.value))
-    return found
-
-
-def device_names() -> list[str]:
-    """The names of the devices."""
-    return [device.name for device in devices()]
-
-
-def _devices(name: str) -> ctypes.Array[ctypes.c_void_p]:
-    """The list of one device that a model is to be loaded on."""
-    names = device_names()
-    known = {each.lower(): index for index, each in enumerate(names)}
-    if name.lower() not in known:
-        raise ModelLoadError(f"there is no device `{name}`", hint=f"devices here: {', '.join(names)}")
-    return (ctypes.c_void_p * 2)(_libggml.ggml_backend_dev_get(known[name.lower()]), None)
-
-
-def _start() -> None:
-    if llama_cpp.__version__ != SUPPORTED_VERSION:
-        raise ModelLoadError(
-            f"llama-cpp-python {llama_cpp.__version__} is installed, this engine needs {SUPPORTED_VERSION}",
-            hint=f"pip install llama-cpp-python=={SUPPORTED_VERSION}",
-        )
-    native.llama_log_set(_log_callback, ctypes.c_void_p(0))
-    native.llama_backend_init()
 
 
 class Model:
@@ -154,7 +57,7 @@ class Model:
         measure_only: bool = False,
     ) -> None:
         read_metadata(path)  # llama.cpp aborts the process on some damaged headers
-        _start()
+        start_llama_cpp()
         native_log.lines.clear()
         parameters = native.llama_model_default_params()
         parameters.n_gpu_layers = gpu_layers
@@ -163,10 +66,10 @@ class Model:
             parameters.no_alloc = True
             parameters.load_mode = native.LLAMA_LOAD_MODE_NONE
         if device is not None:
-            devices = _devices(device)
+            chosen = device_list(device)
             parameters.n_gpu_layers = 0
             if device.upper() != "CPU":  # the list is for layers that leave the CPU
-                parameters.devices = ctypes.cast(devices, ctypes.c_void_p)
+                parameters.devices = ctypes.cast(chosen, ctypes.c_void_p)
                 parameters.n_gpu_layers = -1
         self._pointer = native.llama_model_load_from_file(str(path).encode(), parameters)
         if not self._pointer:
