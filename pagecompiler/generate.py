@@ -28,7 +28,7 @@ from pagecompiler.plan import STYLE, Block
 from pagecompiler.prompts import repair_message
 
 RETRY_TEMPERATURE = 0.4
-MAX_REPAIR_PROBLEMS = 6
+MAX_PROBLEMS = 4
 _BUDGET_FACTOR = 1.75
 _BUDGET_BASE = 128
 
@@ -248,7 +248,7 @@ class Dispatcher:
         clean = clean_style if task.block.kind == STYLE else clean_fragment
         text = clean(completion.text)
         cut = _cut_reason(completion)
-        problems = task.check(text)
+        problems = _first(task.check(text))
         if not problems:
             task.fragment = Fragment(text, completion.tokens)
             task.diagnostics = ()
@@ -278,9 +278,18 @@ def token_budget(block: Block) -> int:
 def _messages(task: Task) -> tuple[Message, ...]:
     if not (task.repair and task.rejected):
         return task.messages
-    problems = tuple(dict.fromkeys(finding.message for finding in task.diagnostics))[:MAX_REPAIR_PROBLEMS]
+    problems = tuple(dict.fromkeys(finding.message for finding in task.diagnostics))
     answer = Message("assistant", task.rejected[-1])
     return (*task.messages, answer, Message("user", repair_message(problems)))
+
+
+def _first(problems: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
+    """The first faults of an answer: one slip of a model makes many, and none of them is the user's to mend."""
+    rest = len(problems) - MAX_PROBLEMS
+    if rest <= 0:
+        return problems
+    *first, last = problems[:MAX_PROBLEMS]
+    return (*first, replace(last, message=f"{last.message} (and {rest} more)"))
 
 
 def _cut_reason(completion: Completion) -> str:

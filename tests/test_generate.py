@@ -112,3 +112,11 @@ def test_an_interruption_cancels_what_runs() -> None:
     task = _task("b")
     _run([task], engine)
     assert task.fragment is not None
+
+
+def test_one_slip_makes_a_few_findings_and_a_number() -> None:
+    many = tuple(diagnostic("E0412", f"slot {number} is never placed") for number in range(9))
+    task = _task("a", check=lambda text: many)
+    _run([task], ScriptedEngine({"a": "<p>bad</p>"}), attempts=1)
+    assert len(task.diagnostics) == 4
+    assert task.diagnostics[-1].message == "slot 3 is never placed (and 5 more)"
