@@ -10,6 +10,7 @@ import click
 
 from pagecompiler.commands.pull import pull_command
 from pagecompiler.commands.screen import CONTEXT, fail
+from pagecompiler.commands.trim import trim_command
 
 
 @click.group("model", context_settings=CONTEXT)
@@ -24,6 +25,7 @@ def model_group() -> None:
 
 
 model_group.add_command(pull_command)
+model_group.add_command(trim_command)
 
 
 @model_group.command("list", context_settings=CONTEXT)
