@@ -8,6 +8,7 @@ a token's embedding from its row only (`qwen35.cpp` reads hidden rows and embedd
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -23,7 +24,7 @@ from pagecompiler.engine.shape import EMBEDDING, HEAD, MTP_BLOCK, Shape, make_sh
 
 ROWS_KEY, MIRROR_KEY, SOURCE_KEY = "pagec.trim.rows", "pagec.trim.mirror", "pagec.trim.source"
 _EMBEDDING = "token_embd.weight"
-_BY_WORD = (_EMBEDDING, "output.weight", ".nextn.embed_tokens.weight", ".nextn.shared_head_head.weight")
+_BY_WORD = re.compile(r"(token_embd|output|blk\.\d+\.nextn\.(embed_tokens|shared_head_head))\.weight\Z")
 _EXACT_WIDTH = 512  # wider rows are compared by as many random projections of theirs
 _CHUNK_ROWS = 4096
 
@@ -116,7 +117,7 @@ def _tensors(header: Header, data: npt.NDArray[np.uint8], rows: Ids) -> Iterator
     for tensor in header.tensors:
         if tensor.name.startswith("blk.") and tensor.name.split(".")[1] not in blocks:
             continue
-        words = tensor.name.endswith(_BY_WORD)  # never by size: other tensors can have as many rows
+        words = _BY_WORD.match(tensor.name) is not None  # never by size: other tensors can have as many rows
         size = (tensor.shape[0], len(rows)) if words else tensor.shape
         pieces = partial(_copied, data, tensor, rows if words else None)
         yield NewTensor(tensor.name, size, tensor.type_number, pieces)
