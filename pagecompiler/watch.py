@@ -78,12 +78,12 @@ class Watch:
         """Build what is not current, then wait for the next change, and so on."""
         self._changes.watch(self._places())
         while True:
-            self._round()
+            self.update()
             self._changes.watch(self._places())
             if not self._changes.wait():
                 return
 
-    def _round(self) -> None:
+    def update(self) -> None:
         """Build everything that is stale; when it changes meanwhile, begin anew."""
         while True:
             self._find_specs()
