@@ -98,10 +98,11 @@ def test_many_requests_in_one_outage_are_one_failure() -> None:
 
 def test_one_broken_answer_pauses_nothing_a_second_one_does() -> None:
     server = endpoint()
-    server.failed(BROKEN, server.epoch, 0.0)
+    assert not server.failed(BROKEN, server.epoch, 0.0)
     assert server.usable(0.0)
-    server.failed(BROKEN, server.epoch, 0.0)
+    assert server.failed(BROKEN, server.epoch, 0.0)  # is said, once
     assert not server.usable(0.0)
+    assert not server.failed(DOWN, server.epoch, server.paused_until)
 
 
 def test_two_cuts_among_others_make_it_serial_for_good() -> None:

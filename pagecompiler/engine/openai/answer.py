@@ -30,7 +30,7 @@ OPTIONAL_FIELDS = (
 _SLACK = 64  # events without text that a well-behaved server may send
 _TOKEN_CHARACTERS = 64
 _ENDED = {"stop": FinishReason.END, "eos": FinishReason.END, "length": FinishReason.LENGTH}
-_CUT = frozenset({"abort", "aborted", "cancelled", "error"})
+_BROKEN = frozenset({"abort", "aborted", "cancelled", "error"})
 
 
 def request_fields(request: Request, left_out: Set[str]) -> dict[str, Any]:
@@ -168,8 +168,8 @@ def _newer(old: Usage, new: Usage | None) -> Usage:
 
 
 def _reason(finish: str) -> FinishReason:
-    if finish in _CUT:
-        raise SendError(FaultKind.CUT, f"the server ended the answer: {finish}")
+    if finish in _BROKEN:
+        raise SendError(FaultKind.BROKEN, f"the server ended the answer: {finish}")
     if finish not in _ENDED:
         raise SendError(FaultKind.REFUSED, f"the server ended the answer with `{finish[:40]}`")
     return _ENDED[finish]

@@ -107,7 +107,7 @@ class Client:
             raise self._fault(error) from error
         except self._transport_errors() as error:
             reason = tidy(str(error) or type(error).__name__)
-            raise SendError(FaultKind.CUT, f"the connection broke: {reason}") from error
+            raise SendError(FaultKind.BROKEN, f"the connection broke: {reason}") from error
 
     async def close(self) -> None:
         """Close the connections."""

@@ -69,6 +69,7 @@ class Endpoint:
     left_out: set[str] = field(default_factory=set)
     epoch: int = 0
     _starting: bool = True
+    _left_alone: bool = False
     _busy: int = 0
     _cuts: int = 0
     _whole: int = 0
@@ -87,8 +88,9 @@ class Endpoint:
         return not self.unusable and now >= self.paused_until
 
     def answered(self, epoch: int, first_text: float) -> None:
-        """A whole answer came, its first text after `first_text` seconds."""
+        """A whole answer came, its first text after `first_text` seconds; 0 if it has none."""
         self.failures = self._busy = 0
+        self._left_alone = False
         self._whole += 1
         if self._whole >= CUTS_FORGOTTEN_AFTER and not self.serial:
             self._cuts = 0
@@ -96,7 +98,7 @@ class Endpoint:
             self._shrink(epoch, 0.9)
         elif self.running >= self.places:
             self.limit = min(self.policy.most, self.limit + (1 if self._starting else 1 / self.limit))
-        self._quickest = min(self._quickest, first_text)
+        self._quickest = min(self._quickest, first_text or self._quickest)
 
     def failed(self, fault: SendError, epoch: int, now: float) -> bool:
         """A request failed. Says whether that was the endpoint becoming worse: a line for the user."""
@@ -117,9 +119,11 @@ class Endpoint:
         self.failures += 1
         self.verified = False
         # One broken answer says little of a server; nobody there says much.
-        if fault.kind is FaultKind.DOWN or self.failures > 1:
-            self.paused_until = max(self.paused_until, now + self._pause(self.failures))
-        return self.failures == 1 and fault.kind is FaultKind.DOWN
+        if fault.kind is not FaultKind.DOWN and self.failures == 1:
+            return False
+        self.paused_until = max(self.paused_until, now + self._pause(self.failures))
+        worse, self._left_alone = not self._left_alone, True
+        return worse
 
     def cut_by_others(self, fault: SendError) -> bool:
         """Whether an answer was cut while others were running."""

@@ -174,9 +174,9 @@ class OpenAIEngine:
             except SendError as fault:
                 if self._left_out(job, endpoint, fault):
                     continue
-                self._judge(job, endpoint, fault)
                 if endpoint.failed(fault, epoch, self._loop.time()):
                     self._note(endpoint, fault)
+                self._judge(job, endpoint, fault)
             finally:
                 self._places.give_back(endpoint)
             await asyncio.sleep(random.uniform(0, self._policy.pause))
@@ -221,7 +221,7 @@ class OpenAIEngine:
         except TimeoutError:
             if answer.ended:
                 return None
-            kind = FaultKind.CUT if answer.begun else FaultKind.DOWN
+            kind = FaultKind.BROKEN if answer.begun else FaultKind.DOWN
             raise SendError(kind, "the server sends nothing any more") from None
 
     async def _verify(self, client: Client, endpoint: Endpoint) -> None:

@@ -15,8 +15,8 @@ class FaultKind(StrEnum):
 
     BUSY = "busy"  # the server took nothing; wait, ask for less at once
     DOWN = "down"  # nobody there, or nothing came; use another server, try again later
-    CUT = "cut"  # the answer ended before its end; throw it away, send again
-    BROKEN = "broken"  # the server failed on its own; send again
+    CUT = "cut"  # the answer ended in order, but before its end; throw it away, send again
+    BROKEN = "broken"  # the server or the connection failed; throw away what came, send again
     UNUSABLE = "unusable"  # wrong key, wrong model, no such address: this server is of no use in this run
     REFUSED = "refused"  # the request is at fault; never sent again
 
