@@ -16,6 +16,7 @@ from pagecompiler.commands.compile import compile_command
 from pagecompiler.commands.doctor import doctor_command
 from pagecompiler.commands.explain import explain_command, prompt_command
 from pagecompiler.commands.model import model_group
+from pagecompiler.commands.new import new_command
 from pagecompiler.commands.screen import CONTEXT
 from pagecompiler.commands.watch import watch_command
 
@@ -64,6 +65,7 @@ for command in (
     compile_command,
     batch_command,
     watch_command,
+    new_command,
     check_command,
     explain_command,
     prompt_command,
