@@ -6,15 +6,17 @@ SHELL := /bin/bash
 SPEC ?= specs/kettle.yaml
 BIN := .venv/bin
 # The stamps make a second run quick: they are older than pyproject.toml only when the dependencies may have changed.
-INSTALLED := .venv/.pagec-installed
-TESTABLE := .venv/.pagec-testable
+GPU := $(if $(CUDA),-cuda)$(if $(METAL),-metal)$(if $(VULKAN),-vulkan)
+INSTALLED := .venv/.pagec-installed$(GPU)
+TESTABLE := .venv/.pagec-testable$(GPU)
+export CUDA METAL VULKAN
 
 .PHONY: help page install fixtures test test-pages test-models lint wheel-test screenshots images clean distclean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
 
-page: $(INSTALLED) ## Install pagec here and compile a first page (SPEC=specs/kettle.yaml)
+page: $(INSTALLED) ## Install pagec here and compile a first page (SPEC=specs/kettle.yaml CUDA=1)
 	@$(BIN)/pagec compile $(SPEC) >/dev/null
 	@echo "The page: $(CURDIR)/output/$(basename $(notdir $(SPEC))).html"
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Makes .venv and installs pagec into it: `bash scripts/setup.sh [EXTRA]`. Says what is missing before it starts.
+# CUDA=1, METAL=1 or VULKAN=1 builds llama.cpp for that kind of GPU.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -41,6 +42,28 @@ fi
   echo "The Python in .venv is older than 3.11: remove the folder .venv and start again." >&2
   exit 1
 }
+
+gpu=
+for backend in CUDA METAL VULKAN; do
+  [[ ${!backend:-} != 1 ]] || gpu=$backend
+done
+supports_gpu() {
+  .venv/bin/python -c 'import sys, llama_cpp; sys.exit(not llama_cpp.llama_supports_gpu_offload())' 2>/dev/null
+}
+if [[ -n $gpu ]] && ! supports_gpu; then
+  [[ $gpu != CUDA ]] || command -v nvcc >/dev/null || {
+    echo "CUDA=1 needs the CUDA toolkit: nvcc is not in the PATH. https://developer.nvidia.com/cuda-downloads" >&2
+    exit 1
+  }
+  has_compiler || missing "llama.cpp is compiled here and needs a C and a C++ compiler." g++ gcc-c++ "xcode-select --install"
+  echo "Compiling llama.cpp for $gpu, which takes long. What is installed stays until that is done."
+  wheels=$(mktemp -d)
+  trap 'rm -rf "$wheels"' EXIT
+  CMAKE_ARGS="-DGGML_$gpu=on ${CMAKE_ARGS:-}" .venv/bin/python -m pip wheel --quiet --disable-pip-version-check \
+    --no-deps --no-cache-dir --wheel-dir "$wheels" \
+    "$(sed -n 's/^  "\(llama-cpp-python>=[^"]*\)",$/\1/p' pyproject.toml | head -n 1)"
+  .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall "$wheels"/*.whl
+fi
 
 if ! .venv/bin/python -c 'import llama_cpp' 2>/dev/null; then
   has_compiler || missing "llama.cpp is compiled here and needs a C and a C++ compiler." g++ gcc-c++ "xcode-select --install"
