@@ -135,37 +135,33 @@ class Follower(Drafter):
         """Catch up and draft the first tokens in one decode, then the others one by one, then go back."""
         batch = Batch()
         carried: list[Rows] = []
+        places: list[int] = []  # where drafted tokens begin
         for lane in lanes:
-            trail = self._trail(lane)
+            trail = self._trails[lane.sequence]
             batch.add(lane.sequence, [*trail.tokens, lane.pending], trail.known, wanted=1)
+            places.append(trail.known + len(trail.tokens) + 1)
             if self._width is not None:
                 assert trail.last is not None
                 carried += [*trail.hidden, trail.last[None]]
         picked, hidden = self._decode(batch, carried)
-        for lane in lanes:
-            trail = self._trail(lane)
-            trail.known += len(trail.tokens) + 1
-            trail.tokens, trail.hidden, trail.shared = [], [], False
-        saved = {lane.sequence: self._context.save(lane.sequence) for lane in lanes} if depth > 1 else {}
+        for lane, place in zip(lanes, places, strict=True):
+            trail = self._trails[lane.sequence]
+            trail.known, trail.shared = place, False
+            trail.tokens, trail.hidden = [], []
+            lane.draft_passes += depth
+        saved = [self._context.save(lane.sequence) for lane in lanes] if depth > 1 else []
         for done in range(depth):
             for lane, token in zip(lanes, picked, strict=True):
-                drafts[lane.sequence].append(int(token))
-                lane.draft_passes += 1
+                drafts[lane.sequence].append(token)
             if done + 1 == depth:
                 break
             batch = Batch()
-            for lane in lanes:
-                token = drafts[lane.sequence][-1]
-                batch.add(lane.sequence, [token], self._trail(lane).known + done, wanted=1)
+            for lane, token, place in zip(lanes, picked, places, strict=True):
+                batch.add(lane.sequence, (token,), place + done, wanted=1)
             picked, hidden = self._decode(batch, hidden)
-        if depth > 1:
-            self._go_back(lanes, saved)
-
-    def _go_back(self, lanes: Sequence[Lane], saved: dict[int, SavedState | None]) -> None:
-        for lane in lanes:
-            state = saved[lane.sequence]
+        for lane, place, state in zip(lanes, places, saved, strict=False):
             if state is None:
-                self._context.remove(lane.sequence, self._trail(lane).known)
+                self._context.remove(lane.sequence, place)
             else:
                 self._context.restore(lane.sequence, state)
 
@@ -177,7 +173,7 @@ class Follower(Drafter):
         finally:
             self.passes += 1
             self.seconds += perf_counter() - started
-        picked = [int(token) for token in logits.argmax(axis=1)] if len(logits) else []
+        picked: list[int] = logits.argmax(axis=1).tolist() if len(logits) else []
         if self._width is None or not picked:
             return picked, []
         rows = self._context.hidden(NEXTN)[np.flatnonzero(batch.wanted)]
