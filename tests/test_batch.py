@@ -350,3 +350,9 @@ def test_usage(site: Path, pagec: Callable[..., Outcome]) -> None:
     ):  # fmt: skip
         outcome = pagec(*arguments)
         assert outcome.code == 2 and said in outcome.err and outcome.out == ""
+
+
+def test_compile_points_to_batch_for_a_folder(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["compile", "site", "--model", "reference"])
+    assert "did you mean `pagec batch site`?" in capsys.readouterr().err

@@ -47,7 +47,7 @@ def compile_command(specs: tuple[str, ...], output: str | None, as_json: bool, *
     from pagecompiler.outputs import OutputError, plan_outputs
 
     screen = make_screen(options)
-    refuse_folders(specs)
+    refuse_folders(specs, batch=True)
     try:
         outputs = plan_outputs(specs, output, json=as_json)
     except OutputError as error:

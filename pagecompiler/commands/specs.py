@@ -35,8 +35,9 @@ def shown(spec: str) -> str:
     return "<stdin>" if spec == "-" else spec
 
 
-def refuse_folders(specs: Sequence[str]) -> None:
-    """Exits with 2 when one of the specs is a folder."""
+def refuse_folders(specs: Sequence[str], *, batch: bool = False) -> None:
+    """Exits with 2 when one of the specs is a folder; with `batch` there is a command for those."""
     for spec in specs:
         if spec != "-" and Path(spec).is_dir():
-            fail(f"`{spec}` is a folder; name the specs in it, for example {spec.rstrip('/')}/*.yaml", 2)
+            hint = f"did you mean `pagec batch {spec}`?" if batch else f"name the specs in it: {spec.rstrip('/')}/*.yaml"
+            fail(f"`{spec}` is a folder; {hint}", 2)
