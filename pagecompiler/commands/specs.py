@@ -39,5 +39,6 @@ def refuse_folders(specs: Sequence[str], *, batch: bool = False) -> None:
     """Exits with 2 when one of the specs is a folder; with `batch` there is a command for those."""
     for spec in specs:
         if spec != "-" and Path(spec).is_dir():
-            hint = f"did you mean `pagec batch {spec}`?" if batch else f"name the specs in it: {spec.rstrip('/')}/*.yaml"
+            others = f"name the specs in it, for example {spec.rstrip('/')}/*.yaml"
+            hint = f"did you mean `pagec batch {spec}`?" if batch else others
             fail(f"`{spec}` is a folder; {hint}", 2)
