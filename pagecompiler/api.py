@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from pagecompiler.build import CompileOptions, EngineSource, PageResult, compile_spec
 from pagecompiler.config import read_config
 from pagecompiler.engine.base import Engine
-from pagecompiler.engine.types import Decoding
+from pagecompiler.engine.types import Decoding, Method
 from pagecompiler.models import ModelChoice, choose_model, served_model, tuning_path
 from pagecompiler.spec import LoadedSpec, load_spec
 
 AUTO = Decoding()
 
 COMPACT_ROOM, FULL_ROOM = 4096, 6144
-"""Tokens of a lane: prompt and answer of the largest block, and of a second try that shows the refused answer."""
+"""Tokens of a lane: the prompt of the largest block and its whole budget."""
 
 
 def compile_page(
@@ -77,14 +78,18 @@ def engine_maker(
             return ReferenceEngine()
         from pagecompiler.engine.child import ChildEngine
         from pagecompiler.engine.llama.loading import load_engine
+        from pagecompiler.engine.trimmed import find_trimmed
 
+        drafting = decoding
+        if decoding.method in (Method.AUTO, Method.MTP) and decoding.draft_model is None:
+            drafting = replace(decoding, draft_model=find_trimmed(model.path, model.id))
         room = COMPACT_ROOM if model.format is not None else FULL_ROOM
         load = partial(
             load_engine,
             model.path,
             lanes=lanes,
             context_tokens=room,
-            decoding=decoding,
+            decoding=drafting,
             tuning=tuning_path(),
             verbose=verbose,
         )

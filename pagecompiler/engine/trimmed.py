@@ -8,6 +8,8 @@ a token's embedding from its row only (`qwen35.cpp` reads hidden rows and embedd
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -84,9 +86,19 @@ def read_trimmed(path: Path) -> Trimmed:
         raise ModelLoadError(f"{path} was not made by `pagec model trim`")
     data = np.memmap(path, np.uint8, "r")
     found = Trimmed(_table(header, data, ROWS_KEY), _table(header, data, MIRROR_KEY), source)
-    if len(found.rows) != make_shape(header).vocabulary or found.mirror.max(initial=-1) >= len(found.rows):
+    last = found.mirror.max(initial=-1)
+    if len(found.rows) != make_shape(header).vocabulary or not 0 <= last < len(found.rows):
         raise ModelLoadError(f"the tables of {path} do not fit to its rows")
     return found
+
+
+def find_trimmed(model: Path, digest: str) -> Path | None:
+    """The file beside a model, `<its stem>.mtp-….gguf`, that was cut from just this model."""
+    for path in sorted(model.parent.glob(f"{glob.escape(model.stem)}.mtp-*.gguf")):
+        with contextlib.suppress(ModelLoadError):
+            if read_trimmed(path).source == digest:
+                return path
+    return None
 
 
 def _table(header: Header, data: npt.NDArray[np.uint8], key: str) -> Ids:

@@ -7,6 +7,7 @@ over the same model, or over a file that holds nothing but the block.
 from __future__ import annotations
 
 from pagecompiler.engine.base import ModelLoadError
+from pagecompiler.engine.llama.drafting.few_words import FewWords, trimmed_tables
 from pagecompiler.engine.llama.drafting.follower import Follower
 from pagecompiler.engine.llama.library import Context, Model
 from pagecompiler.engine.llama.target import NEXTN
@@ -23,9 +24,11 @@ class Mtp(Follower):
             raise ModelLoadError(
                 f"{model.path} has no multi-token-prediction block", hint="use --method auto, lookup or draft"
             )
-        if (model.width, model.size) != (target.width, target.size):
+        tables = trimmed_tables(model.path) if model is not target else None
+        size = model.size if tables is None else len(tables.mirror)
+        if (model.width, size) != (target.width, target.size):
             raise ModelLoadError(
-                f"the block in {model.path} has rows of {model.width} for {model.size} tokens;"
+                f"the block in {model.path} has rows of {model.width} for {size} tokens;"
                 f" the model has {target.width} for {target.size}",
                 hint="take the block from a file of the same model",
             )
@@ -33,4 +36,5 @@ class Mtp(Follower):
             model, tokens=tokens, sequences=sequences, rows=rows, outputs=sequences, threads=threads,
             taps=self.taps, mtp=True,
         )  # fmt: skip
-        super().__init__(context, rows=rows, width=model.width)
+        few = None if tables is None else FewWords(context, tables, outputs=sequences)
+        super().__init__(few or context, rows=rows, width=model.width)
