@@ -138,13 +138,16 @@ def item(model: str) -> None:
 
 
 def batch(model: str, folders: list[Path], lanes: int, count: int) -> None:
-    """Tokens a second of a batch and of the same specs one after another, without any reuse, in turn."""
+    """Tokens a second of a batch and of the same specs one after another, without any reuse, in turn.
+
+    The batch has twice the lanes, as `pagec batch` has by default.
+    """
     with tempfile.TemporaryDirectory() as name:
         output = Path(name) / "out"
         specs = [spec for folder in folders for spec in find_specs(folder, output)]
         specs = [spec for spec in specs if _loads(spec)][:count]
         sequential = source_of(model, Decoding(), lanes)
-        together = source_of(model, Decoding(prefer=Prefer.THROUGHPUT), lanes)
+        together = source_of(model, Decoding(prefer=Prefer.THROUGHPUT), 2 * lanes)
         nothing = CompileOptions(output=output, lanes=lanes, attempts=1, read_cache=False, write_cache=False)
 
         def one_by_one() -> list[PageResult]:
@@ -154,6 +157,7 @@ def batch(model: str, folders: list[Path], lanes: int, count: int) -> None:
 
         def at_once(options: CompileOptions = nothing) -> list[PageResult]:
             results: list[PageResult] = []
+            options = replace(options, lanes=2 * lanes)
             work = Batch(None, specs, together, options, told=lambda result, sources: results.append(result))
             work.survey()
             work.run()
