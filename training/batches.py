@@ -17,15 +17,11 @@ _USUAL = 320
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Rows of ids (rows, T), padded with 0, and which of them belong to an answer or to a prompt (bool)."""
+    """Rows of ids (rows, T), padded with 0; which of them belong to an answer (bool); how many are no padding."""
 
     ids: Tensor
     is_answer: Tensor
-    is_prompt: Tensor
-
-    @property
-    def tokens(self) -> int:
-        return int(self.is_answer.sum() + self.is_prompt.sum())
+    tokens: int
 
 
 class Batches:
@@ -76,4 +72,4 @@ class Batches:
             lengths[row], prompts[row] = end - start, self._answers[sample] - start
         at = np.arange(longest)[None]
         is_answer = (at >= prompts) & (at < lengths)
-        return Batch(torch.from_numpy(ids), torch.from_numpy(is_answer), torch.from_numpy(at < prompts))
+        return Batch(torch.from_numpy(ids), torch.from_numpy(is_answer), int(lengths.sum()))

@@ -7,8 +7,10 @@ what was seen. Kinds with so few descriptions that all of them can be learnt are
 from __future__ import annotations
 
 import hashlib
+import random
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pagecompiler.engine.reference import write
 from pagecompiler.engine.types import Message
@@ -18,6 +20,7 @@ from training.structures import StructureMaker
 
 SMALL_KINDS = frozenset({"style", "prose", "code", "figure"})
 _HELD_OUT_OF_256 = 8
+_SLOT = re.compile(r"\{\{(\d+)\}\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,3 +49,27 @@ def generate(seed: int, *, held_out: bool = False) -> Iterator[Sample]:
         for_tests = is_held_out(structure.description)
         if for_tests == held_out or (structure.kind in SMALL_KINDS and not held_out):
             yield Sample(structure, block_messages(structure), write(structure.description))
+
+
+def renumbered(samples: Iterator[Sample], seed: int) -> Iterator[Sample]:
+    """The same samples with other slot numbers: some skipped, and in every third sample in any order.
+
+    Real numbers are consecutive, so a model can count instead of looking. Here it must find each slot in the
+    description, and once it can find slots it also sees what stands beside them.
+    """
+    chance = random.Random(seed)
+    for sample in samples:
+        count = len(sample.structure.slots)
+        numbers = chance.sample(range(1, 2 * count + 9), count)
+        if chance.random() < 2 / 3:
+            numbers.sort()
+        names = {str(i): str(number) for i, number in enumerate(numbers, start=1)}
+        yield replace(
+            sample,
+            messages=tuple(replace(m, content=_renumber(m.content, names)) for m in sample.messages),
+            answer=_renumber(sample.answer, names),
+        )
+
+
+def _renumber(text: str, names: dict[str, str]) -> str:
+    return _SLOT.sub(lambda match: f"{{{{{names[match[1]]}}}}}", text)

@@ -25,10 +25,11 @@ from pagecompiler.placement import check_placement
 from pagecompiler.plan import STYLE, Block
 from pagecompiler.style import check_style
 from pagecompiler.validate import validate_fragment
-from training.corpus import Sample, generate
+from training.corpus import SMALL_KINDS, Sample, generate
 from training.export import MODEL_PATH, load_model
 from training.model import PageModel
 from training.prepare import WORK
+from training.shards import prompt_key, seen_prompts
 from training.tokenizer import SampleEncoder, load_tokenizer
 
 _SEED = 99
@@ -50,10 +51,16 @@ class Score:
 
 
 def unseen(count: int) -> list[Sample]:
-    """Different held-out samples, as frequent as in training. Of kinds with few descriptions all were trained on."""
+    """Different held-out samples, as frequent as in training. Of kinds with few descriptions all were trained on.
+
+    When the training samples are at hand, a structure that is among them is left out even if it is held out today.
+    """
+    encoder = SampleEncoder(load_tokenizer(WORK / "tokenizer.json"))
+    seen = seen_prompts(WORK)
     found: dict[str, Sample] = {}
     for sample in generate(_SEED, held_out=True):
-        found.setdefault(sample.description, sample)
+        if sample.structure.kind in SMALL_KINDS or prompt_key(encoder.prompt(sample.messages)) not in seen:
+            found.setdefault(sample.description, sample)
         if len(found) == count:
             break
     return list(found.values())

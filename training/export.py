@@ -122,6 +122,7 @@ def _tensors(model: PageModel) -> Iterator[Named]:
     """llama.cpp's name of every tensor, its values, and whether it may be quantised."""
     yield "token_embd.weight", model.embed.weight, True
     yield "output_norm.weight", model.norm.weight, False
+    yield "output.weight", model.output.weight, True
     for i, block in enumerate(model.blocks):
         yield from _block(f"blk.{i}", block)
     last = f"blk.{model.config.layers}"

@@ -221,6 +221,7 @@ class PageModel(nn.Module):
         super().__init__()
         self.config = config
         self.embed = nn.Embedding(config.vocab, config.width)
+        self.output = nn.Linear(config.width, config.vocab, bias=False)
         self.blocks = nn.ModuleList(Block(config, config.is_full(i)) for i in range(config.layers))
         self.norm = Norm(config.width)
         self.mtp_embed_norm = Norm(config.width)
@@ -231,6 +232,9 @@ class PageModel(nn.Module):
         for name, parameter in self.named_parameters():
             if parameter.dim() == 2 and not name.endswith("conv"):
                 nn.init.normal_(parameter, std=0.02)
+        # Far apart from the start, and not tied to the output: tokens that are equally likely next (the length
+        # classes) would otherwise get equal embeddings, and the model would never see which one it was given.
+        nn.init.normal_(self.embed.weight, std=1.0)
         for block in [*self.blocks, self.mtp_block]:
             for weight in (block.mix.out.weight, block.down.weight):
                 nn.init.normal_(weight, std=0.02 / math.sqrt(2 * config.layers))
@@ -255,5 +259,6 @@ class PageModel(nn.Module):
         return self.mtp_norm(self.mtp_block(self.mtp_join(joined), cos, sin))
 
     def head(self, hidden: Tensor) -> Tensor:
-        """Logits of hidden rows; the embedding is the output matrix too."""
-        return F.linear(hidden, self.embed.weight)
+        """Logits of hidden rows of the trunk or of the MTP block."""
+        logits: Tensor = self.output(hidden)
+        return logits

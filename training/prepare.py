@@ -7,7 +7,7 @@ from concurrent.futures import ProcessPoolExecutor
 from itertools import islice
 from pathlib import Path
 
-from training.corpus import generate
+from training.corpus import generate, renumbered
 from training.shards import encode_shard
 from training.tokenizer import load_tokenizer, tokenizer_text, train_tokenizer
 
@@ -18,15 +18,22 @@ _FIRST_SHARD_SEED = 1000
 
 
 def _make_shard(number: int, count: int) -> str:
-    shard = encode_shard(load_tokenizer(WORK / "tokenizer.json"), generate(_FIRST_SHARD_SEED + number), count, LONGEST)
-    shard.save(WORK / f"shard-{number:03}.npz")
-    return f"shard {number}: {len(shard.answers)} samples, {len(shard.ids) / 1e6:.2f} M tokens"
+    """One file of samples as they are, and one of other samples with other slot numbers."""
+    tokenizer = load_tokenizer(WORK / "tokenizer.json")
+    seed = _FIRST_SHARD_SEED + 2 * number
+    parts = {"shard": generate(seed), "renumbered": renumbered(generate(seed + 1), seed)}
+    tokens = 0
+    for name, samples in parts.items():
+        shard = encode_shard(tokenizer, samples, count, LONGEST)
+        shard.save(WORK / f"{name}-{number:03}.npz")
+        tokens += len(shard.ids)
+    return f"shard {number}: {tokens / 1e6:.2f} M tokens"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--shards", type=int, default=16)
-    parser.add_argument("--samples", type=int, default=10_000, help="in each shard")
+    parser.add_argument("--samples", type=int, default=5_000, help="in each file")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--keep-tokenizer", action="store_true", help="use the vocabulary that is there")
     arguments = parser.parse_args()

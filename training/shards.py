@@ -45,3 +45,17 @@ def encode_shard(tokenizer: Tokenizer, samples: Iterator[Sample], count: int, lo
         answers.append(starts[-1] + len(prompt))
         starts.append(starts[-1] + len(row))
     return Shard(np.concatenate(ids), np.array(starts, dtype=np.int64), np.array(answers, dtype=np.int64))
+
+
+def seen_prompts(folder: Path) -> set[bytes]:
+    """The encoded prompts of all samples in a folder that were not renumbered, as `prompt_key` gives them."""
+    seen: set[bytes] = set()
+    for path in folder.glob("shard-*.npz"):
+        shard = Shard.load(path)
+        seen.update(shard.ids[a:b].tobytes() for a, b in zip(shard.starts[:-1], shard.answers, strict=True))
+    return seen
+
+
+def prompt_key(ids: list[int]) -> bytes:
+    """What a prompt is known by."""
+    return np.array(ids, dtype=np.uint16).tobytes()

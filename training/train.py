@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import random
 import signal
 import sys
 import tempfile
@@ -32,14 +33,13 @@ from training.tokenizer import load_tokenizer
 
 _WARM_UP_STEPS = 60
 _FALL_FROM = 0.45  # share of the budget after which the rate falls
-_MANY_STEPS_FROM = 0.6  # share after which MTP looks two and three steps ahead
-_PROMPT_UNTIL = 0.4  # share until which prompt tokens count a little
-_PROMPT_WEIGHT = 0.05
+_MANY_STEPS_FROM = 0.75  # share after which MTP looks two and three steps ahead
 _MTP_WEIGHTS = (0.3, 0.15, 0.1)
-_SHORT_FIRST = ((0.015, 192), (0.05, 384), (0.1, 768))  # until this share, only samples up to this length
-_AVERAGED_STEPS = 150
+_SHORT_FIRST = ((0.04, 192), (0.1, 384), (0.2, 768))  # until this share, only samples up to this length
+_RENUMBERED = ((0.5, 0.25), (0.8, 0.1))  # until this share, so many batches have other slot numbers
+_AVERAGED_STEPS = 250
 _ROW_GRAIN = 256
-_LOG_EVERY_STEPS = 50
+_LOG_EVERY_STEPS = 100
 _SAVE_EVERY_SECONDS = 90
 
 
@@ -65,7 +65,7 @@ class Trainer:
         self.average = {name: p.detach().clone() for name, p in self.model.named_parameters()}
         matrices, others = [], []
         for name, parameter in self.model.named_parameters():
-            is_matrix = parameter.dim() == 2 and min(parameter.shape) > 16 and not name.startswith("embed")
+            is_matrix = parameter.dim() == 2 and min(parameter.shape) > 16 and not name.startswith(("embed", "output"))
             (matrices if is_matrix else others).append(parameter)
         muon = torch.optim.Muon(matrices, lr=options.muon_rate, weight_decay=0.02, adjust_lr_fn="match_rms_adamw")
         adam = torch.optim.AdamW(others, lr=options.rate, betas=(0.9, 0.98), weight_decay=0.0)
@@ -103,12 +103,8 @@ class Trainer:
         for optimizer, rate in self.optimizers:
             for group in optimizer.param_groups:
                 group["lr"] = rate * scale
-        total, losses = batch_loss(
-            self.model,
-            batch,
-            prompt_weight=_PROMPT_WEIGHT if self.share < _PROMPT_UNTIL else 0.0,
-            mtp_weights=_MTP_WEIGHTS if self.share >= _MANY_STEPS_FROM else _MTP_WEIGHTS[:1],
-        )
+        weights = _MTP_WEIGHTS if self.share >= _MANY_STEPS_FROM else _MTP_WEIGHTS[:1]
+        total, losses = batch_loss(self.model, batch, weights)
         total.backward()
         self.tokens += self._meet(batch.tokens)
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
@@ -136,17 +132,13 @@ class Trainer:
         return int(flat[-1])
 
 
-def batch_loss(
-    model: PageModel, batch: Batch, *, prompt_weight: float, mtp_weights: tuple[float, ...]
-) -> tuple[Tensor, list[float]]:
+def batch_loss(model: PageModel, batch: Batch, mtp_weights: tuple[float, ...]) -> tuple[Tensor, list[float]]:
     """The weighted loss of a batch, and its parts over the answers' tokens."""
     ids, targets, is_answer = batch.ids[:, :-1], batch.ids[:, 1:], batch.is_answer[:, 1:]
     with torch.autocast("cpu", torch.bfloat16):
         hidden = model.trunk(ids)
         total = answer = _loss(model, hidden, targets, is_answer)
         losses = [answer.item()]
-        if prompt_weight:
-            total = total + prompt_weight * _loss(model, hidden, targets, batch.is_prompt[:, 1:])
         for weight in mtp_weights:
             hidden = model.mtp(hidden, ids)
             part = _loss(model, hidden, targets, is_answer)
@@ -171,6 +163,11 @@ def save_atomically(state: dict[str, Any], path: Path) -> None:
     os.replace(temporary, path)
 
 
+def renumbered_part(share: float) -> float:
+    """How many of the batches shall have other slot numbers at this share of the budget."""
+    return next((part for until, part in _RENUMBERED if share < until), 0.0)
+
+
 def length_limit(share: float) -> int | None:
     """The longest samples at this share of the budget."""
     return next((limit for until, limit in _SHORT_FIRST if share < until), None)
@@ -186,28 +183,33 @@ def _work(rank: int, options: Options, meeting: str) -> None:
     trainer = Trainer(Config(vocab=vocabulary), options)
     if options.checkpoint.exists():
         trainer.restore(torch.load(options.checkpoint, weights_only=True))
-    shards = [Shard.load(path) for path in sorted(WORK.glob("shard-*.npz"))]
     seed = options.seed + options.processes * trainer.steps + rank
-    batches = Batches(shards, options.batch_tokens, seed)
+    real, other = (
+        Batches([Shard.load(path) for path in sorted(WORK.glob(f"{name}-*.npz"))], options.batch_tokens, seed)
+        for name in ("shard", "renumbered")
+    )
     if rank == 0:
         size = sum(parameter.numel() for parameter in trainer.model.parameters())
-        print(f"{size / 1e6:.2f} M parameters, {len(shards)} shards, from step {trainer.steps}", flush=True)
-    _run(trainer, batches, leads=rank == 0)
+        print(f"{size / 1e6:.2f} M parameters, from step {trainer.steps}", flush=True)
+    _run(trainer, real, other, random.Random(seed), leads=rank == 0)
     if options.processes > 1:
         dist.destroy_process_group()
 
 
-def _run(trainer: Trainer, batches: Batches, *, leads: bool) -> None:
+def _run(trainer: Trainer, real: Batches, other: Batches, chance: random.Random, *, leads: bool) -> None:
     last = logged = saved = time.monotonic()
     sums: list[list[float]] = []
     tokens = trainer.tokens
     while trainer.share < 1:
-        sums.append(trainer.step(batches.draw(length_limit(trainer.share))))
+        batches = other if chance.random() < renumbered_part(trainer.share) else real
+        losses = trainer.step(batches.draw(length_limit(trainer.share)))
+        if batches is real:
+            sums.append(losses)
         now = time.monotonic()
         trainer.seconds += now - last
         last = now
         if leads and trainer.steps % _LOG_EVERY_STEPS == 0:
-            depth = min(len(losses) for losses in sums)
+            depth = min((len(losses) for losses in sums), default=0)
             means = " ".join(f"{sum(losses[i] for losses in sums) / len(sums):.4f}" for i in range(depth))
             speed = (trainer.tokens - tokens) / (now - logged)
             print(
@@ -226,10 +228,10 @@ def _run(trainer: Trainer, batches: Batches, *, leads: bool) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--million-tokens", type=float, default=20.0, help="budget of the whole training")
-    parser.add_argument("--batch-tokens", type=int, default=2560, help="in each process")
-    parser.add_argument("--rate", type=float, default=4e-3, help="AdamW: embedding, norms, small parameters")
-    parser.add_argument("--muon-rate", type=float, default=6e-3, help="Muon: the matrices")
+    parser.add_argument("--million-tokens", type=float, default=11.0, help="budget of the whole training")
+    parser.add_argument("--batch-tokens", type=int, default=2048, help="in each process")
+    parser.add_argument("--rate", type=float, default=2e-3, help="AdamW: embedding, norms, small parameters")
+    parser.add_argument("--muon-rate", type=float, default=1.5e-3, help="Muon: the matrices")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--checkpoint", type=Path, default=WORK / "checkpoint.pt")

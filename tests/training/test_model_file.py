@@ -1,0 +1,56 @@
+"""The GGUF that comes with pagec: what it says about itself, and how it writes slots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import pagecompiler
+from pagecompiler.engine.gguf_header import read_metadata
+from pagecompiler.engine.llama.library import Model
+from pagecompiler.prompts import FORMAT
+
+PATH = Path(pagecompiler.__file__).parent / "data" / "models" / "pagec-mini.gguf"
+LARGEST_BYTES = 16_000_000
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[Model]:
+    model = Model(PATH)
+    yield model
+    model.close()
+
+
+def test_the_header() -> None:
+    metadata = read_metadata(PATH)
+    assert PATH.stat().st_size <= LARGEST_BYTES
+    assert metadata["general.architecture"] == "qwen35"
+    assert metadata["general.name"] == "pagec-mini"
+    assert metadata["pagec.format"] == FORMAT
+    assert metadata["qwen35.nextn_predict_layers"] == 1
+    # The parts of the rotary embedding must cover all pairs, or logits are silently wrong.
+    sections = metadata["qwen35.rope.dimension_sections"]
+    pairs = metadata["qwen35.rope.dimension_count"]
+    assert isinstance(sections, tuple)
+    assert isinstance(pairs, int)
+    assert sum(int(part) for part in sections) == pairs // 2
+
+
+def test_slots_are_ordinary_tokens(model: Model) -> None:
+    tokens = model.tokenize("{{137}}", parse_special=True)
+    assert [model.piece(token) for token in tokens] == [b"{{", b"1", b"3", b"7", b"}}"]
+
+
+def test_control_tokens(model: Model) -> None:
+    assert len(model.tokenize("<|im_start|><|im_end|>", parse_special=True)) == 2
+    assert len(model.tokenize("<|im_start|><|im_end|>", parse_special=False)) > 2
+    assert model.is_end(model.tokenize("<|im_end|>", parse_special=True)[0])
+    assert not model.adds_begin
+
+
+@pytest.mark.parametrize("text", ["Straße, 東京 & \U0001f600", "a\tb\r\nc", "</script>{% raw %}"])
+def test_every_text_comes_back(model: Model, text: str) -> None:
+    tokens = model.tokenize(text, parse_special=False)
+    assert b"".join(model.piece(token) for token in tokens).decode() == text
