@@ -128,7 +128,8 @@ class _Numbering:
         return self.add(role, length or length_class(visible), [value], [path], markdown=markdown)
 
     def field(self, indent: str, name: str, word: str) -> None:
-        self.lines.append(f"{indent}{name}: {word}")
+        slot, length = word.split(" ")
+        self.lines.append(f"{indent}{slot} {name} {length}")
 
     def href(self, value: str, *path: str | int) -> str:
         return self.add(Role.HREF, classify(value), [value], [path])

@@ -11,7 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
-_ENTRY = re.compile(r"(?P<indent>- |  )?(?:(?P<name>[a-z]+):)?\s*(?:\{\{(?P<number>\d+)\}\} (?P<length>\S+))?$")
+_ENTRY = re.compile(
+    r"(?P<indent>- |  )?(?:(?P<list>[a-z]+):|\{\{(?P<number>\d+)\}\}(?: (?P<name>[a-z]+))? (?P<length>\S+))$"
+)
 _TAG = re.compile(r"<(?P<close>/?)(?P<name>[a-zA-Z][a-zA-Z0-9]*)(?:\"[^\"]*\"|'[^']*'|[^>\"'])*>")
 _SLOT = re.compile(r"\{\{(\d+)\}\}")
 _LISTS = frozenset("ul ol dl table thead tbody tr".split())
@@ -21,7 +23,7 @@ _VOID = frozenset("area base br col embed hr img input link meta source track wb
 def splice(old_description: str, old_fragment: str, new_description: str) -> str:
     """The old fragment as it may look for the new description.
 
-    >>> old, new = "kind: steps\\nitems:\\n- title: {{1}} short", "kind: steps\\nitems:\\n- title: {{1}} short\\n- title: {{2}} line"
+    >>> old, new = "kind: steps\\nitems:\\n- {{1}} title short", "kind: steps\\nitems:\\n- {{1}} title short\\n- {{2}} title line"
     >>> splice(old, "<ol><li>{{1}}</li></ol>", new)
     '<ol><li>{{1}}</li><li>{{2}}</li></ol>'
     """  # noqa: E501
@@ -54,7 +56,7 @@ def _parts(description: str) -> dict[str, list[_Item]]:
             continue
         indent, name, number = match["indent"], match["name"] or "", match["number"]
         if number is None:
-            current = name if indent is None else current
+            current = match["list"] if indent is None else current
             continue
         entry = (name, match["length"], int(number))
         if indent is None:

@@ -142,7 +142,7 @@ def test_explain(run: Run) -> None:
 def test_prompt_shows_what_the_model_is_asked(run: Run) -> None:
     assert run("prompt", "spec.yaml").out.splitlines() == ["style  style", "hero  hero", "one  prose"]
     outcome = run("prompt", "spec.yaml", "hero")
-    assert "heading: {{1}} short" in outcome.out and "kettle" not in outcome.out
+    assert "{{1}} heading short" in outcome.out and "kettle" not in outcome.out
     assert run("prompt", "spec.yaml", "nav").code == 2
     assert run("prompt", "broken.yaml", "hero").code == 1
 

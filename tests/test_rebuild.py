@@ -20,12 +20,12 @@ STEPS = "sections:\n- kind: steps\n  id: {id}\n  heading: How\n  items:\n  - {{t
 MORE = "  - {{title: Two, text: And then.}}\n"
 
 
-def block(name, kind="steps", lines=("kind: steps", "heading: {{1}} short")):
+def block(name, kind="steps", lines=("kind: steps", "{{1}} heading short")):
     return Block(name, kind, (), Structure(kind, tuple(lines), ()))
 
 
 def record(name, kind="steps", key="k"):
-    return BlockRecord(name, kind, "kind: steps\nheading: {{1}} short", key)
+    return BlockRecord(name, kind, "kind: steps\n{{1}} heading short", key)
 
 
 def test_blocks_are_paired_by_name_and_kind_then_by_kind_and_order():

@@ -52,7 +52,7 @@ def test_the_example_of_the_design() -> None:
         items=[schema.Entry(title="Fast", text="Boils one litre in 90 seconds.")],
     )
     assert section_structure(section, 0).description == (
-        "kind: features\nheading: {{1}} line\nitems:\n- title: {{2}} short\n  text: {{3}} line"
+        "kind: features\n{{1}} heading line\nitems:\n- {{2}} title short\n  {{3}} text line"
     )
 
 
@@ -94,10 +94,10 @@ def test_no_text_is_in_a_description(text: str, label: str) -> None:
     allowed = {
         "kind:",
         "footer",
-        "text:",
+        "text",
         "links:",
         "-",
-        "href:",
+        "href",
         "short",
         "line",
         "long",

@@ -21,17 +21,17 @@ def features(items, *, intro=True) -> tuple[str, str]:
         return f"{{{{{next(numbers)}}}}}"
 
     heading = slot()
-    lines.append(f"heading: {heading} line")
+    lines.append(f"{heading} heading line")
     html.append(f"<h2>{heading}</h2>")
     if intro:
         text = slot()
-        lines.append(f"intro: {text} long")
+        lines.append(f"{text} intro long")
         html.append(f"<p>{text}</p>")
     lines.append("items:")
     html.append('<ul class="cards">')
     for fields in items:
         placed = {name: slot() for name in fields}
-        lines += [f"{'- ' if name == fields[0] else '  '}{name}: {placed[name]} {ROLE[name]}" for name in fields]
+        lines += [f"{'- ' if name == fields[0] else '  '}{placed[name]} {name} {ROLE[name]}" for name in fields]
         title = f'<a href="{placed["href"]}">{placed["title"]}</a>' if "href" in placed else placed["title"]
         image = f'<img src="{placed["image"]}">' if "image" in placed else ""
         text = f"<p>{placed['text']}</p>" if "text" in placed else ""
@@ -64,7 +64,7 @@ def test_items_that_come_and_go(old, new):
 
 
 def test_white_space_goes_with_its_element():
-    old, new = (f"kind: steps\nitems:\n- title: {{{{1}}}} short{rest}" for rest in ("\n- title: {{2}} line", ""))
+    old, new = (f"kind: steps\nitems:\n- {{{{1}}}} title short{rest}" for rest in ("\n- {{2}} title line", ""))
     one, two = "<ol>\n  <li>{{1}}</li>\n</ol>", "<ol>\n  <li>{{1}}</li>\n  <li>{{2}}</li>\n</ol>"
     assert splice(old, two, new) == one
     assert splice(new, one, old) == two
@@ -88,7 +88,7 @@ def test_an_equal_description_keeps_the_fragment():
 
 
 def test_columns_of_a_table():
-    old = "kind: table\ncaption: {{1}} line\ncolumns:\n- {{2}} short\n- {{3}} short\nrows:\n- {{4}} short\n- {{5}} line"
+    old = "kind: table\n{{1}} caption line\ncolumns:\n- {{2}} short\n- {{3}} short\nrows:\n- {{4}} short\n- {{5}} line"
     new = "kind: table\ncolumns:\n- {{1}} short\n- {{2}} short\n- {{3}} short\nrows:\n- {{4}} short\n- {{5}} line\n- {{6}} line"
     fragment = (
         "<section><table><caption>{{1}}</caption><thead><tr><th>{{2}}</th><th>{{3}}</th></tr></thead>"
@@ -101,8 +101,8 @@ def test_columns_of_a_table():
 
 
 def test_items_without_an_element_of_their_own():
-    old = "kind: stats\nitems:\n- label: {{1}} short\n  value: {{2}} number"
-    new = old + "\n- label: {{3}} short\n  value: {{4}} number"
+    old = "kind: stats\nitems:\n- {{1}} label short\n  {{2}} value number"
+    new = old + "\n- {{3}} label short\n  {{4}} value number"
     assert splice(old, "<dl><dt>{{1}}</dt><dd>{{2}}</dd></dl>", new) == (
         "<dl><dt>{{1}}</dt><dd>{{2}}</dd><dt>{{3}}</dt><dd>{{4}}</dd></dl>"
     )

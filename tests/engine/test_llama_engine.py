@@ -20,11 +20,11 @@ from .tiny_models import write_llama, write_qwen35
 
 SYSTEM = Message("system", "You write one HTML fragment for the block that is described.\n" * 3)
 KINDS = (
-    "kind: features\nheading: {{1}} line\nitems:\n- title: {{2}} short",
-    "kind: hero\nheading: {{1}} short",
-    "kind: table\nheading: {{1}} line\ncolumns:\n- {{2}} short\n- {{3}} short\n" * 4,
-    "kind: footer\ntext: {{1}} long",
-    "kind: quotes\nitems:\n- text: {{1}} long\n  by: {{2}} short\n" * 2,
+    "kind: features\n{{1}} heading line\nitems:\n- {{2}} title short",
+    "kind: hero\n{{1}} heading short",
+    "kind: table\n{{1}} heading line\ncolumns:\n- {{2}} short\n- {{3}} short\n" * 4,
+    "kind: footer\n{{1}} text long",
+    "kind: quotes\nitems:\n- {{1}} text long\n  {{2}} by short\n" * 2,
 )
 
 

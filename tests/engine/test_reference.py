@@ -25,7 +25,7 @@ def items(count: int, *fields: str) -> str:
     for _ in range(count):
         for index, field in enumerate(fields):
             name, length = field.split()
-            lines.append(f"{'- ' if index == 0 else '  '}{name}: {{{{{next(number)}}}}} {length}")
+            lines.append(f"{'- ' if index == 0 else '  '}{{{{{next(number)}}}}} {name} {length}")
     return "\n".join(lines)
 
 
@@ -58,35 +58,35 @@ def items(count: int, *fields: str) -> str:
     ],
 )
 def test_the_layout_follows_what_the_block_holds(kind: str, rest: str, layout: str) -> None:
-    fragment = write(f"kind: {kind}\nheading: {{{{1}}}} short\nitems:\n{rest}")
+    fragment = write(f"kind: {kind}\n{{{{1}}}} heading short\nitems:\n{rest}")
     assert f'class="{layout}"' in fragment
 
 
 @pytest.mark.parametrize(
     ("fields", "layout"),
     [
-        ("image: {{2}} image", "hero split"),
-        ("text: {{2}} long", "hero wide"),
-        ("text: {{2}} line", "hero center"),
+        ("{{2}} image image", "hero split"),
+        ("{{2}} text long", "hero wide"),
+        ("{{2}} text line", "hero center"),
         ("", "hero center"),
     ],
 )
 def test_the_layout_of_a_hero(fields: str, layout: str) -> None:
-    assert f'class="{layout}"' in write(f"kind: hero\nheading: {{{{1}}}} short\n{fields}")
+    assert f'class="{layout}"' in write(f"kind: hero\n{{{{1}}}} heading short\n{fields}")
 
 
 @pytest.mark.parametrize(("length", "layout"), [("long", "beside"), ("line", "wide")])
 def test_the_layout_of_a_figure(length: str, layout: str) -> None:
-    text = f"kind: figure\nheading: {{{{1}}}} short\nimage: {{{{2}}}} image\ncaption: {{{{3}}}} {length}"
+    text = f"kind: figure\n{{{{1}}}} heading short\n{{{{2}}}} image image\n{{{{3}}}} caption {length}"
     assert f'class="{layout}"' in write(text)
 
 
 def test_a_description_is_read_back() -> None:
-    block = parse_description("kind: table\nheading: {{1}} line\ncolumns:\n- {{2}} short\n- {{3}} line\nrows:\n- {{4}} long")
+    block = parse_description("kind: table\n{{1}} heading line\ncolumns:\n- {{2}} short\n- {{3}} line\nrows:\n- {{4}} long")
     assert block.fields == {"heading": Word("{{1}}", "line")}
     assert block.words("columns") == [Word("{{2}}", "short"), Word("{{3}}", "line")]
     with pytest.raises(ValueError, match="begins with its kind"):
-        parse_description("heading: {{1}} line")
+        parse_description("{{1}} heading line")
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -115,6 +115,6 @@ def test_every_mood_changes_the_style(font: str, mood: str) -> None:
 
 def test_what_no_rule_writes_is_a_failure_and_not_an_exception() -> None:
     engine = ReferenceEngine()
-    engine.submit(Request((Message("user", "kind: carousel\nheading: {{1}} short"),), max_tokens=9, label="x"))
+    engine.submit(Request((Message("user", "kind: carousel\n{{1}} heading short"),), max_tokens=9, label="x"))
     (completion,) = [event.completion for event in engine.events() if event.completion]
     assert completion.reason is FinishReason.FAILED and "carousel" in str(completion.error)

@@ -1,9 +1,9 @@
 """Reads the description of a block back into fields.
 
     kind: features                    Description(kind="features",
-    heading: {{1}} line          →        fields={"heading": Word("{{1}}", "line")},
+    {{1}} heading line          →        fields={"heading": Word("{{1}}", "line")},
     items:                                lists={"items": [{"title": Word("{{2}}", "short")}]})
-    - title: {{2}} short
+    - {{2}} title short
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def parse_description(text: str) -> Description:
 
 
 def _entry(text: str) -> tuple[str, Word]:
-    name, colon, value = text.partition(": ")
-    if not colon:
-        name, value = "", text
-    slot, space, length = value.partition(" ")
-    return (name, Word(slot, length)) if space and slot.startswith("{{") else (name, Word("", value))
+    if not text.startswith("{{"):
+        name, _, value = text.partition(": ")
+        return name, Word("", value)
+    slot, *name_and_length = text.split(" ")
+    return " ".join(name_and_length[:-1]), Word(slot, name_and_length[-1])

@@ -14,7 +14,7 @@ from pagecompiler.engine.types import Completion, EngineStats, FinishReason, Gen
 def write(description: str) -> str:
     """The fragment of a block description.
 
-    >>> print(write("kind: nav\\nbrand: {{1}} short"))
+    >>> print(write("kind: nav\\n{{1}} brand short"))
     <p class="nav"><a class="brand" href="#top">{{1}}</a></p>
     """
     block = parse_description(description)
