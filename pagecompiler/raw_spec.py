@@ -179,7 +179,8 @@ class _Reader:
         else:
             # In braces a key without a colon is most often the rest of a text that has a comma.
             in_braces = rest.lstrip()[:1] in (",", "}")
-            hint = 'a comma in {…} begins a new key: put the text in quotes, as in text: "one, two"' if in_braces else ""
+            comma = 'a comma in {…} begins a new key: put the text in quotes, as in text: "one, two"'
+            hint = comma if in_braces else ""
             self.add("E0202", f"`{name}` has no value", self.source.span(key.start, key.end), hint)
 
     def _text(self, node: Scalar, path: SpecPath, span: Span) -> str | None:
