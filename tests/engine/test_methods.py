@@ -238,6 +238,7 @@ def edits(answer: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
 
 def test_any_previous_answer_gives_the_same_answer(model_path, evaluation):
     plain = answers(model_path, PLAIN)
+    evaluation.check_approved(requests(), plain)
     kinds = list(edits(plain[0].tokens))
     assert len(kinds) == 20
     with make_engine(model_path, Decoding(Method.AUTO)) as engine:
@@ -247,7 +248,8 @@ def test_any_previous_answer_gives_the_same_answer(model_path, evaluation):
                 for content, length, c in zip(KINDS, LENGTHS, plain, strict=True)
             ]
             completions = run(engine, asked)
-            evaluation.check_approved(asked, completions)
+            if [c.tokens for c in completions] != [c.tokens for c in plain]:  # else they are approved already
+                evaluation.check_approved(asked, completions)
             if kind == "nothing":
                 assert all(c.target_passes < len(c.tokens) / 3 for c in completions)
 
