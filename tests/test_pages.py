@@ -16,12 +16,11 @@ from pagecompiler.spec import load_spec
 from tests.referees import ROOT, WIDTHS_PX, Browser, vnu
 
 SPECS = sorted((ROOT / "specs").glob("[!_]*.yaml"))
+UNSEEN = sorted((ROOT / "training" / "unseen").glob("*.yaml"))
 SCHEMES = ("light", "dark")
 
 
-@pytest.fixture(scope="session")
-def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, PageResult]:
-    folder = tmp_path_factory.mktemp("pages")
+def _compile(specs: list[Path], folder: Path, *, attempts: int = 3) -> dict[str, PageResult]:
     model = choose_model("pagec-mini")
     source = EngineSource(model, engine_maker(model, lanes=5))
     try:
@@ -29,12 +28,25 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, PageResult]:
             spec.stem: compile_spec(
                 load_spec(spec),
                 source,
-                CompileOptions(output=folder / f"{spec.stem}.html", cache_dir=folder / "cache"),
+                CompileOptions(
+                    output=folder / f"{spec.stem}.html", cache_dir=folder / "cache", read_cache=False, attempts=attempts
+                ),
             )
-            for spec in SPECS
+            for spec in specs
         }
     finally:
         source.close()
+
+
+@pytest.fixture(scope="session")
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, PageResult]:
+    return _compile(SPECS, tmp_path_factory.mktemp("pages"))
+
+
+@pytest.fixture(scope="session")
+def unseen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, PageResult]:
+    """Specs of people who had read only the README, never trained on, at the first attempt."""
+    return _compile(UNSEEN, tmp_path_factory.mktemp("unseen"), attempts=1)
 
 
 def test_there_are_enough_samples() -> None:
@@ -49,10 +61,15 @@ def test_every_sample_compiles_with_the_embedded_model(results: dict[str, PageRe
     assert result.diagnostics == ()
 
 
+def test_unseen_specs_compile_at_the_first_attempt(unseen: dict[str, PageResult]) -> None:
+    refused = {name: [d.message for d in result.diagnostics] for name, result in unseen.items() if not result.ok}
+    assert len(unseen) == 30 and len(unseen) - len(refused) >= 27, refused
+
+
 @pytest.mark.browser
-def test_the_nu_html_checker_has_no_message(results: dict[str, PageResult]) -> None:
-    pages = [result.output for result in results.values() if result.output is not None]
-    assert len(pages) == len(SPECS)
+def test_the_nu_html_checker_has_no_message(results: dict[str, PageResult], unseen: dict[str, PageResult]) -> None:
+    pages = [result.output for result in (*results.values(), *unseen.values()) if result.output is not None]
+    assert len(pages) >= len(SPECS) + 27
     assert {path.name: messages for path, messages in vnu(pages).items() if messages} == {}
 
 
@@ -68,4 +85,14 @@ def test_axe_network_console_overflow_and_images(results: dict[str, PageResult])
                     visit = browser.check(Path(result.output), width_px=width, scheme=scheme)  # type: ignore[arg-type]
                     if visit.problems():
                         problems[f"{name} {width} {scheme}"] = visit.problems()
+    assert problems == {}
+
+
+@pytest.mark.browser
+def test_unseen_pages_in_the_browser(unseen: dict[str, PageResult]) -> None:
+    problems: dict[str, list[str]] = {}
+    with Browser() as browser:
+        for name, result in unseen.items():
+            if result.output is not None and (found := browser.check(result.output, width_px=360).problems()):
+                problems[name] = found
     assert problems == {}
