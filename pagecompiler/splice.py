@@ -102,9 +102,7 @@ def _rename(was: _Item, now: _Item, edits: _Edits, names: dict[int, int]) -> Non
 def _pairs(was: _Item, now: _Item) -> dict[int, int]:
     """Old to new slot numbers of the fields that both have."""
     numbers = dict(zip(now.fields, now.numbers, strict=True))
-    return {
-        number: numbers[name] for name, number in zip(was.fields, was.numbers, strict=True) if name in numbers
-    }
+    return {number: numbers[name] for name, number in zip(was.fields, was.numbers, strict=True) if name in numbers}
 
 
 def _nearest(items: Sequence[_Item], like: _Item) -> _Item | None:

@@ -32,7 +32,9 @@ def prose(inner: str) -> str:
 
 
 def test_words_of_the_models_own_stand_in_the_page(load: Load) -> None:
-    linked = link_block(load(BRIEF), "p", prose(f"<p>{WORDS}</p>\n<p>It is <strong>simple</strong> and lasts long.</p>"))
+    linked = link_block(
+        load(BRIEF), "p", prose(f"<p>{WORDS}</p>\n<p>It is <strong>simple</strong> and lasts long.</p>")
+    )
     assert WORDS in html(linked) and "<strong>simple</strong>" in html(linked)
 
 

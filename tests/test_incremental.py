@@ -73,9 +73,9 @@ def test_why_each_block_was_built_or_reused(load: Load, build: Compiler) -> None
     assert set(build.why(load(PAGE)).values()) == {"reused: its prompt is the same"}
 
     longer = load(PAGE.replace("[{question", "[{question: How?, answer: So.}, {question"))
-    assert build.why(longer)["questions"] == "built: its structure changed: `- question: short` came"
+    assert build.why(longer)["questions"] == "built: its structure changed: `- question short` came"
     assert build.why(load(PAGE.replace("A kettle", "A kettle for us")))["hero"] == (
-        "built: its structure changed: `heading: short` became `heading: line`"
+        "built: its structure changed: `heading short` became `heading line`"
     )
     another = load(PAGE + "- {kind: cta, heading: Buy, actions: [{text: Buy, href: /buy}]}\n")
     assert build.why(another)["buy"] == "built: the block is new"

@@ -145,7 +145,7 @@ def test_repeats(load: Load) -> None:
 def test_row_headers_of_the_models_own_choice(load: Load) -> None:
     loaded = load('sections:\n- {kind: table, id: t, heading: T, columns: [a, b], rows: [["1", "2"], ["", "4"]]}')
     fragment = write(blocks_of(loaded)["t"].structure.description).replace("<td>{{4}}</td>", "<th>{{4}}</th>")
-    assert "<tr><th scope=\"row\">1</th><td>2</td></tr>\n<tr><td></td><td>4</td></tr>" in html(
+    assert '<tr><th scope="row">1</th><td>2</td></tr>\n<tr><td></td><td>4</td></tr>' in html(
         link_block(loaded, "t", fragment)
     )
 

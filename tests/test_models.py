@@ -42,7 +42,9 @@ def results(model_file: Path, tmp_path_factory: pytest.TempPathFactory) -> list[
             compile_spec(
                 load_spec(spec),
                 source,
-                CompileOptions(output=folder / f"{spec.stem}.html", sampling=model.sampling, cache_dir=folder / "cache"),
+                CompileOptions(
+                    output=folder / f"{spec.stem}.html", sampling=model.sampling, cache_dir=folder / "cache"
+                ),
             )
             for spec in SPECS
         ]
@@ -50,7 +52,9 @@ def results(model_file: Path, tmp_path_factory: pytest.TempPathFactory) -> list[
         source.close()
 
 
-def test_every_block_ends_in_a_fragment_or_a_finding(results: list[PageResult], capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_block_ends_in_a_fragment_or_a_finding(
+    results: list[PageResult], capsys: pytest.CaptureFixture[str]
+) -> None:
     blocks = [block for result in results for block in result.blocks]
     for block in blocks:
         assert block.fragment is not None or block.diagnostics, block.block.name

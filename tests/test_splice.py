@@ -109,7 +109,8 @@ def test_items_without_an_element_of_their_own():
 
 
 @pytest.mark.parametrize(
-    "fragment", ["", "{{1}}", "<ul><li>{{1}}", "</p></p>", "<a href='{{9}}'>{{1}}{{2}}</a>", '<p title="a>b">{{1}}{{1}}</p>', "<"]
+    "fragment",
+    ["", "{{1}}", "<ul><li>{{1}}", "</p></p>", "<a href='{{9}}'>{{1}}{{2}}</a>", '<p title="a>b">{{1}}{{1}}</p>', "<"],
 )
 def test_strange_fragments_do_no_harm(fragment):
     (old, _), (new, _) = features([PLAIN] * 3), features([SHORT, FULL])

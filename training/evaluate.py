@@ -1,7 +1,7 @@
 """How good a GGUF is on structures it was not trained on, through pagec's own engine: `python -m training.evaluate`.
 
 For each kind: the share of fragments equal to the reference engine's at temperature 0, and the share that pagec's
-rules for fragments accept (another layout can be as right). With `--checkpoint` also the acceptance of the MTP block.
+rules for fragments accept (another layout can be as right). With `--checkpoint` also the acceptance of the MTP block, or of a draft model's next token.
 """
 
 from __future__ import annotations
@@ -111,6 +111,19 @@ def score(samples: list[Sample], completions: list[Completion]) -> dict[str, Sco
     return dict(scores)
 
 
+def agreement(model: PageModel, samples: list[Sample]) -> float:
+    """How often a draft model's next token is the reference's, over all tokens of the answers."""
+    encoder = SampleEncoder(load_tokenizer(WORK / "tokenizer.json"))
+    right = count = 0
+    for sample in samples:
+        prompt, answer = encoder.prompt(sample.messages), encoder.answer(sample.answer)
+        with torch.no_grad():
+            logits = model.head(model.trunk(torch.tensor([prompt + answer])))[0, len(prompt) - 1 : -1]
+        right += int((logits.argmax(-1) == torch.tensor(answer)).sum())
+        count += len(answer)
+    return right / count
+
+
 def mtp_acceptance(model: PageModel, samples: list[Sample], depth: int = 3) -> list[float]:
     """For each depth, how often the guess is the reference's token where all guesses before were right."""
     encoder = SampleEncoder(load_tokenizer(WORK / "tokenizer.json"))
@@ -139,7 +152,9 @@ def main() -> None:
     parser.add_argument("--lanes", type=int, default=8)
     parser.add_argument("--threads", type=int, default=None, help="1 on a busy machine")
     parser.add_argument("--no-mask", action="store_true", help="without the engine's slot mask")
-    parser.add_argument("--checkpoint", type=Path, default=None, help="also measure the MTP block of this checkpoint")
+    parser.add_argument(
+        "--checkpoint", type=Path, default=None, help="also measure how good this checkpoint's guesses are"
+    )
     parser.add_argument("--failures", type=Path, default=None, help="write what went wrong to this file, JSON lines")
     arguments = parser.parse_args()
     samples = unseen(arguments.samples)
@@ -165,8 +180,12 @@ def main() -> None:
         arguments.failures.write_text("\n".join(lines) + "\n")
     if arguments.checkpoint:
         torch.set_num_threads(arguments.threads or torch.get_num_threads())
-        rates = mtp_acceptance(load_model(arguments.checkpoint), samples[:200])
-        print("MTP acceptance by depth:", ", ".join(f"{rate:.3f}" for rate in rates))
+        model = load_model(arguments.checkpoint)
+        if model.config.mtp:
+            rates = mtp_acceptance(model, samples[:200])
+            print("MTP acceptance by depth:", ", ".join(f"{rate:.3f}" for rate in rates))
+        else:
+            print(f"acceptance at depth 1: {agreement(model, samples[:200]):.3f}")
 
 
 if __name__ == "__main__":

@@ -19,7 +19,6 @@ from training.prepare import WORK
 from training.tokenizer import CHAT_TEMPLATE, CONTROL_TOKENS, END, END_OF_TEXT, load_tokenizer
 
 MODEL_PATH = Path(__file__).parents[1] / "pagecompiler" / "data" / "models" / "pagec-mini.gguf"
-NAME = "pagec-mini"
 TYPES = {
     "F32": gguf.GGMLQuantizationType.F32,
     "F16": gguf.GGMLQuantizationType.F16,
@@ -44,7 +43,7 @@ def export(model: PageModel, tokenizer: Tokenizer, path: Path, type_name: str) -
     """Write the model and its vocabulary; matrices in the given type, everything else in F32."""
     path.parent.mkdir(parents=True, exist_ok=True)
     writer = gguf.GGUFWriter(path, "qwen35")
-    _add_general(writer, type_name)
+    _add_general(writer, path.stem, type_name)
     _add_architecture(writer, model.config)
     _add_vocabulary(writer, tokenizer)
     for name, tensor, is_matrix in _tensors(model):
@@ -57,8 +56,8 @@ def export(model: PageModel, tokenizer: Tokenizer, path: Path, type_name: str) -
     writer.close()
 
 
-def _add_general(writer: gguf.GGUFWriter, type_name: str) -> None:
-    writer.add_name(NAME)
+def _add_general(writer: gguf.GGUFWriter, name: str, type_name: str) -> None:
+    writer.add_name(name)
     writer.add_description("Writes the HTML fragments and style of pagec. Trained on synthetic blocks only.")
     writer.add_license("Apache-2.0")
     writer.add_file_type(FILE_TYPES[type_name])
@@ -67,7 +66,7 @@ def _add_general(writer: gguf.GGUFWriter, type_name: str) -> None:
 
 
 def _add_architecture(writer: gguf.GGUFWriter, c: Config) -> None:
-    writer.add_block_count(c.layers + 1)  # the MTP block counts
+    writer.add_block_count(c.layers + c.mtp)  # the MTP block counts
     writer.add_context_length(4096)
     writer.add_embedding_length(c.width)
     writer.add_feed_forward_length(c.feed_forward)
@@ -85,7 +84,8 @@ def _add_architecture(writer: gguf.GGUFWriter, c: Config) -> None:
     writer.add_ssm_time_step_rank(c.delta_heads)
     writer.add_ssm_group_count(c.delta_heads)
     writer.add_full_attention_interval(c.interval)
-    writer.add_nextn_predict_layers(1)
+    if c.mtp:
+        writer.add_nextn_predict_layers(1)
 
 
 def rope_sections(rotary: int) -> list[int]:
@@ -125,6 +125,8 @@ def _tensors(model: PageModel) -> Iterator[Named]:
     yield "output.weight", model.output.weight, True
     for i, block in enumerate(model.blocks):
         yield from _block(f"blk.{i}", block)
+    if not model.config.mtp:
+        return
     last = f"blk.{model.config.layers}"
     yield from _block(last, model.mtp_block)
     yield f"{last}.nextn.eh_proj.weight", model.mtp_join.weight, True

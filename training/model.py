@@ -35,11 +35,19 @@ class Config:
     delta_width: int = 32
     conv: int = 4
     chunk: int = 32
+    mtp: bool = True
 
     @property
     def delta_inner(self) -> int:
         """The width of the delta-net's keys, and of its values."""
         return self.delta_heads * self.delta_width
+
+    @staticmethod
+    def draft(vocab: int) -> Config:
+        """The small model that guesses for the other one: no MTP block, two layers."""
+        return Config(
+            vocab, width=128, layers=2, feed_forward=320, heads=4, kv_heads=2, head_width=32, rotary=16, mtp=False
+        )
 
     def is_full(self, layer: int) -> bool:
         """Whether the layer (counted from 0) is a full-attention one."""
@@ -224,18 +232,19 @@ class PageModel(nn.Module):
         self.output = nn.Linear(config.width, config.vocab, bias=False)
         self.blocks = nn.ModuleList(Block(config, config.is_full(i)) for i in range(config.layers))
         self.norm = Norm(config.width)
-        self.mtp_embed_norm = Norm(config.width)
-        self.mtp_hidden_norm = Norm(config.width)
-        self.mtp_join = nn.Linear(2 * config.width, config.width, bias=False)
-        self.mtp_block = Block(config, True)
-        self.mtp_norm = Norm(config.width)
+        if config.mtp:
+            self.mtp_embed_norm = Norm(config.width)
+            self.mtp_hidden_norm = Norm(config.width)
+            self.mtp_join = nn.Linear(2 * config.width, config.width, bias=False)
+            self.mtp_block = Block(config, True)
+            self.mtp_norm = Norm(config.width)
         for name, parameter in self.named_parameters():
             if parameter.dim() == 2 and not name.endswith("conv"):
                 nn.init.normal_(parameter, std=0.02)
         # Far apart from the start, and not tied to the output: tokens that are equally likely next (the length
         # classes) would otherwise get equal embeddings, and the model would never see which one it was given.
         nn.init.normal_(self.embed.weight, std=1.0)
-        for block in [*self.blocks, self.mtp_block]:
+        for block in [*self.blocks, *([self.mtp_block] if config.mtp else [])]:
             for weight in (block.mix.out.weight, block.down.weight):
                 nn.init.normal_(weight, std=0.02 / math.sqrt(2 * config.layers))
 

@@ -54,6 +54,7 @@ class Options:
     seed: int
     processes: int
     checkpoint: Path
+    draft: bool
 
 
 class Trainer:
@@ -104,6 +105,7 @@ class Trainer:
             for group in optimizer.param_groups:
                 group["lr"] = rate * scale
         weights = _MTP_WEIGHTS if self.share >= _MANY_STEPS_FROM else _MTP_WEIGHTS[:1]
+        weights = weights if self.model.config.mtp else ()
         total, losses = batch_loss(self.model, batch, weights)
         total.backward()
         self.tokens += self._meet(batch.tokens)
@@ -180,7 +182,7 @@ def _work(rank: int, options: Options, meeting: str) -> None:
         dist.init_process_group("gloo", init_method=f"file://{meeting}", rank=rank, world_size=options.processes)
     torch.manual_seed(options.seed)
     vocabulary = load_tokenizer(WORK / "tokenizer.json").get_vocab_size()
-    trainer = Trainer(Config(vocab=vocabulary), options)
+    trainer = Trainer(Config.draft(vocabulary) if options.draft else Config(vocabulary), options)
     if options.checkpoint.exists():
         trainer.restore(torch.load(options.checkpoint, weights_only=True))
     seed = options.seed + options.processes * trainer.steps + rank
@@ -235,6 +237,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--checkpoint", type=Path, default=WORK / "checkpoint.pt")
+    parser.add_argument("--draft", action="store_true", help="train the small draft model instead")
     arguments = parser.parse_args()
     options = Options(
         tokens=arguments.million_tokens * 1e6,
@@ -244,6 +247,7 @@ def main() -> None:
         seed=arguments.seed,
         processes=arguments.processes,
         checkpoint=arguments.checkpoint,
+        draft=arguments.draft,
     )
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # so that the children end too

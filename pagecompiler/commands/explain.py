@@ -38,8 +38,13 @@ def explain_command(code: str | None) -> None:
 @click.command("prompt", context_settings=CONTEXT)
 @click.argument("spec")
 @click.argument("block", required=False)
-@click.option("--prompts", type=click.Choice(["compact", "full"]), default="compact", show_default=True,
-              help="For models trained on pagec's prompts, or for all others.")
+@click.option(
+    "--prompts",
+    type=click.Choice(["compact", "full"]),
+    default="compact",
+    show_default=True,
+    help="For models trained on pagec's prompts, or for all others.",
+)
 def prompt_command(spec: str, block: str | None, prompts: str) -> None:
     """Show what a model is asked for a block of a spec; without BLOCK list the blocks.
 

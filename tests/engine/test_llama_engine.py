@@ -134,16 +134,17 @@ def test_cancelling_in_the_middle_leaves_the_others_alone(engine, evaluation):
     requests = [ask(content) for content in KINDS]
     numbers = [engine.submit(request) for request in requests]
     waiting = engine.submit(ask("kind: late"))
-    ended, kinds = {}, []
+    ended, kinds, at = {}, [], 0
     for event in engine.events():
         kinds.append((event.request, event.kind))
-        if event.request == numbers[1] and event.tokens >= 5:
+        if event.request == numbers[1] and event.tokens >= 5 and not at:
+            at = event.tokens  # text comes in whole characters, so the count may step over 5
             for number in (numbers[1], waiting, 999):
                 engine.cancel(number)
         if event.completion:
             ended[event.request] = event.completion
     assert ended[numbers[1]].reason is FinishReason.CANCELLED
-    assert 5 <= len(ended[numbers[1]].tokens) <= 6
+    assert at <= len(ended[numbers[1]].tokens) <= at + 1
     assert ended[waiting].reason is FinishReason.CANCELLED
     assert (waiting, "admitted") not in kinds
     others = [i for i in range(5) if i != 1]
@@ -189,7 +190,7 @@ def test_events_abandoned_and_taken_up_again(engine):
 
 def test_sampling_depends_on_the_seed_alone(engine):
     def asked(temperature, *seeds):
-        return [ask(KINDS[0], sampling=Sampling(temperature, top_k=50, seed=seed)) for seed in seeds]
+        return [ask(KINDS[0], sampling=Sampling(temperature, top_k=4, seed=seed)) for seed in seeds]
 
     hot = run(engine, asked(5.0, 1, 2, 1))  # a trained model is very sure
     assert hot[0].tokens == hot[2].tokens != hot[1].tokens

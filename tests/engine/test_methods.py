@@ -271,7 +271,9 @@ def test_a_seed_gives_one_answer_with_every_method(models, drafts, temperature):
         plain = answers(models[name], PLAIN, requests(sampling=sampling))
         for decoding in decodings(name, models[name], drafts, 3):
             again = answers(models[name], decoding, requests(sampling=sampling))
-            same = sum(a == b for p, c in zip(plain, again, strict=True) for a, b in zip(p.tokens, c.tokens, strict=True))
+            same = sum(
+                a == b for p, c in zip(plain, again, strict=True) for a, b in zip(p.tokens, c.tokens, strict=True)
+            )
             assert same >= 0.9 * sum(LENGTHS), "rounding may move a draw over a border, seldom"
 
 
@@ -310,7 +312,9 @@ def test_a_draft_model_of_another_vocabulary_is_refused(models, tmp_path, monkey
         answers(models["llama"], Decoding(Method.DRAFT, draft_model=fewer))
     assert "same family" in caught.value.hint
     monkeypatch.undo()
-    monkeypatch.setattr("tests.engine.tiny_models.CONTROL", ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "</s>", "<s>"])
+    monkeypatch.setattr(
+        "tests.engine.tiny_models.CONTROL", ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "</s>", "<s>"]
+    )
     other = write_llama(tmp_path / "other.gguf")
     with pytest.raises(ModelLoadError, match="token 3 is '</s>', not '<s>'"):
         answers(models["llama"], Decoding(Method.DRAFT, draft_model=other))
@@ -379,7 +383,9 @@ def test_the_counts_add_up(hybrid_path, drafts):
         completions = run(engine, requests())
         stats = engine.stats()
     assert stats.tokens == sum(len(c.tokens) for c in completions)
-    assert (stats.drafted, stats.accepted) == tuple(sum(getattr(c, n) for c in completions) for n in ("drafted", "accepted"))
+    assert (stats.drafted, stats.accepted) == tuple(
+        sum(getattr(c, n) for c in completions) for n in ("drafted", "accepted")
+    )
     for c in completions:
         assert sum(c.accepted_by_position) == c.accepted
         assert list(c.accepted_by_position) == sorted(c.accepted_by_position, reverse=True)

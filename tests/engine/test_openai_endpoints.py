@@ -83,7 +83,9 @@ def test_a_down_server_pauses_longer_each_time_and_is_tried_with_one_request() -
         assert worse == (not pauses)  # said once
         pauses.append(server.paused_until - now)
         now = server.paused_until
-    assert all(low <= pause <= high for pause, low, high in zip(pauses, (0.5, 1, 2, 4, 4, 4), (1, 2, 4, 8, 8, 8), strict=True))
+    assert all(
+        low <= pause <= high for pause, low, high in zip(pauses, (0.5, 1, 2, 4, 4, 4), (1, 2, 4, 8, 8, 8), strict=True)
+    )
     assert server.places == 1
     server.answered(server.epoch, 0.1)
     assert server.places == POLICY.first_limit
@@ -193,7 +195,9 @@ def test_pieces() -> None:
         assert parse_piece(f'{{"choices": [], "usage": {damaged}}}').usage in (None, Usage())
 
 
-@pytest.mark.parametrize("data", ["", "[]", "1", "{}", '{"choices": {}}', '{"choices": ["a"]}', '{"choices": [{"delta": "a"}]}'])
+@pytest.mark.parametrize(
+    "data", ["", "[]", "1", "{}", '{"choices": {}}', '{"choices": ["a"]}', '{"choices": [{"delta": "a"}]}']
+)
 def test_what_is_no_piece_is_broken(data: str) -> None:
     with pytest.raises(SendError) as error_info:
         parse_piece(data)

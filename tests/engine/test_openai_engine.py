@@ -156,7 +156,12 @@ USAGE = {
 }
 TIMINGS = {"prompt_n": 26, "cache_n": 64, "predicted_n": 40, "draft_n": 25, "draft_n_accepted": 20}
 
-GUESSES = {"num_spec_steps": 11, "num_draft_tokens": 25, "num_accepted_draft_tokens": 20, "acceptance_histogram": [2, 4, 8]}
+GUESSES = {
+    "num_spec_steps": 11,
+    "num_draft_tokens": 25,
+    "num_accepted_draft_tokens": 20,
+    "acceptance_histogram": [2, 4, 8],
+}
 TOLD = {
     "usage": {"usage": USAGE},
     "timings": {"timings": TIMINGS},
@@ -180,7 +185,9 @@ def test_usage_and_speculative_figures(connect: Engines, told: dict[str, Any]) -
     assert len(completion.tokens) == 40
     assert (completion.prompt_tokens, completion.prompt_reused) == (90, 64)
     assert (completion.drafted, completion.accepted) == (25, 20)
-    assert (completion.target_passes, completion.accepted_by_position) == ((11, (12, 8)) if "metrics" in told else (0, ()))
+    assert (completion.target_passes, completion.accepted_by_position) == (
+        (11, (12, 8)) if "metrics" in told else (0, ())
+    )
     stats = engine.stats()
     assert (stats.tokens, stats.drafted, stats.accepted, stats.prompt_reused) == (40, 25, 20, 64)
 

@@ -82,7 +82,9 @@ def test_the_layout_of_a_figure(length: str, layout: str) -> None:
 
 
 def test_a_description_is_read_back() -> None:
-    block = parse_description("kind: table\n{{1}} heading line\ncolumns:\n- {{2}} short\n- {{3}} line\nrows:\n- {{4}} long")
+    block = parse_description(
+        "kind: table\n{{1}} heading line\ncolumns:\n- {{2}} short\n- {{3}} line\nrows:\n- {{4}} long"
+    )
     assert block.fields == {"heading": Word("{{1}}", "line")}
     assert block.words("columns") == [Word("{{2}}", "short"), Word("{{3}}", "line")]
     with pytest.raises(ValueError, match="begins with its kind"):

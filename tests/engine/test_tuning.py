@@ -22,7 +22,18 @@ def test_what_is_stored_is_found_again(tmp_path):
     assert [entry.name for entry in path.parent.iterdir()] == ["tuning.json"]
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", "3", '{"version": 9, "entries": {"a": {}}}', '{"version": 1, "entries": {"a": {"steps": 3}}}', "\0"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "{",
+        "[]",
+        "3",
+        '{"version": 9, "entries": {"a": {}}}',
+        '{"version": 1, "entries": {"a": {"steps": 3}}}',
+        "\0",
+    ],
+)
 def test_a_damaged_file_is_as_good_as_none(tmp_path, content):
     path = tmp_path / "tuning.json"
     path.write_text(content)

@@ -37,9 +37,7 @@ def make_guesses(target, *, depth=3, oracle=None, previous=None, lookup=False, c
 
 
 def make_scheduler(target, guesses, *, lanes=2, chunk=4, prefer=Prefer.LATENCY) -> Scheduler:
-    return Scheduler(
-        target, FakeVocabulary(), lanes=lanes, chunk=chunk, keeper_room=12, guesses=guesses, prefer=prefer
-    )
+    return Scheduler(target, FakeVocabulary(), lanes=lanes, chunk=chunk, keeper_room=12, guesses=guesses, prefer=prefer)
 
 
 def endless(tokens):
@@ -149,9 +147,7 @@ def test_padding_is_never_counted_as_drafted():
     job, other = make_job(1, rest=(7, 3), max_tokens=5), make_job(2, rest=(5,), max_tokens=5)
     answers = {1: expected(job), 2: ()}
     target = FakeTarget(rollback=4)
-    scheduler = make_scheduler(
-        target, make_guesses(target, oracle=Oracle(answers, lambda number, place: True, WRONG))
-    )
+    scheduler = make_scheduler(target, make_guesses(target, oracle=Oracle(answers, lambda number, place: True, WRONG)))
     scheduler.submit(job)
     scheduler.submit(other)
     ended = completions(drain(scheduler))

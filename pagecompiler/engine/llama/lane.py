@@ -103,9 +103,7 @@ class Lane:
         self, kind: Literal["text", "finished"], *, text: str = "", completion: Completion | None = None
     ) -> GenerationEvent:
         """An event with the counts so far."""
-        return GenerationEvent(
-            self.job.number, kind, text, len(self.emitted), self.drafted, self.accepted, completion
-        )
+        return GenerationEvent(self.job.number, kind, text, len(self.emitted), self.drafted, self.accepted, completion)
 
     def completion(self, reason: FinishReason, error: Exception | None = None) -> Completion:
         """What the request produced; a character that was cut at the end is left out."""

@@ -193,9 +193,7 @@ class Scheduler:
                     if state is not None:
                         saved[lane.sequence] = state
                 tokens = [*lane.owed, lane.pending, *guess]
-                wanted.append(
-                    batch.add(lane.sequence, tokens, lane.position, wanted=1 + len(guess), padding=padding)
-                )
+                wanted.append(batch.add(lane.sequence, tokens, lane.position, wanted=1 + len(guess), padding=padding))
             logits = self._evaluate(batch)
             self.stats.verify_passes += 1
             self.stats.verify_rows += len(batch)
@@ -210,6 +208,7 @@ class Scheduler:
         seconds = perf_counter() - started
         self.stats.verify_seconds += seconds
         self._guesses.timed(step, seconds)
+
     def _evaluate(self, batch: Batch) -> Logits:
         started = perf_counter()
         try:

@@ -45,9 +45,7 @@ class Batch:
         self.starts: dict[int, int] = {}  # sequence → its first row
         self.outputs = 0
 
-    def add(
-        self, sequence: int, tokens: Sequence[int], position: int, *, wanted: int, padding: int = 0
-    ) -> slice:
+    def add(self, sequence: int, tokens: Sequence[int], position: int, *, wanted: int, padding: int = 0) -> slice:
         """Add `tokens` of `sequence`, the first one at `position`; logits are wanted for the last `wanted`
         rows. `padding` rows behind them fill the sequence up and are to be cut again.
 

@@ -115,9 +115,7 @@ def _usage(chunk: dict[str, Any]) -> Usage | None:
         prompt_reused=_first(reused, cached),
         tokens=_first(_number(usage, "completion_tokens"), _number(timings, "predicted_n")),
         drafted=_first(_number(guesses, "num_draft_tokens"), _number(timings, "draft_n"), drafted),
-        accepted=_first(
-            _number(guesses, "num_accepted_draft_tokens"), _number(timings, "draft_n_accepted"), accepted
-        ),
+        accepted=_first(_number(guesses, "num_accepted_draft_tokens"), _number(timings, "draft_n_accepted"), accepted),
         passes=_number(guesses, "num_spec_steps"),
         accepted_by_position=_by_position(guesses.get("acceptance_histogram")),
     )

@@ -1,9 +1,9 @@
 """Reads the description of a block back into fields.
 
-    kind: features                    Description(kind="features",
-    {{1}} heading line          →        fields={"heading": Word("{{1}}", "line")},
-    items:                                lists={"items": [{"title": Word("{{2}}", "short")}]})
-    - {{2}} title short
+kind: features                    Description(kind="features",
+{{1}} heading line          →        fields={"heading": Word("{{1}}", "line")},
+items:                                lists={"items": [{"title": Word("{{2}}", "short")}]})
+- {{2}} title short
 """
 
 from __future__ import annotations
