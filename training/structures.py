@@ -19,7 +19,9 @@ KINDS = (
 WEIGHTS = (3, 5, 3, 9, 8, 1, 5, 8, 4, 9, 5, 6, 7, 7, 2, 3, 3, 12)
 
 _TEXTS = {"short": "one two", "line": "one two three four five", "long": "word " * 14 + "end"}
-_HREFS = ("#a", "https://example.com/a", "mailto:a@example.com", "tel:+49301234", "/a")
+IMAGE = "a.svg"
+
+_HREFS = ("#top", "https://example.com/a", "mailto:a@example.com", "tel:+49301234", "/a")
 
 
 class StructureMaker:
@@ -34,19 +36,41 @@ class StructureMaker:
         if kind == "style":
             return self._style()
         if kind == "nav":
-            return nav_structure(schema.Nav(brand=self._text(), links=self._links(0)))
+            return nav_structure(self._nav())
         if kind == "footer":
-            text = self._maybe()
-            return footer_structure(schema.Footer(text=text, links=self._links(0 if text else 1)))
+            return footer_structure(self._footer())
         if kind == "hero":
-            return hero_structure(
-                schema.Hero(
-                    heading=self._text(), text=self._maybe(0.8), actions=self._links(0, most=4), image=self._image(0.5)
-                )
-            )
+            return hero_structure(self._hero())
+        return section_structure(self._section(kind), 0)
+
+    def page(self) -> schema.PageSpec:
+        """One random page of 2 to 9 sections. Its images are all the file `IMAGE`."""
+        kinds = [kind for kind in KINDS if kind in schema.SECTION_TYPES]
+        count = self._random.randint(2, 9)
+        return schema.PageSpec(
+            title="A page",
+            theme=self._theme(),
+            nav=self._nav() if self._random.random() < 0.8 else None,
+            hero=self._hero(),
+            sections=[self._section(kind) for kind in self._random.choices(kinds, k=count)],
+            footer=self._footer() if self._random.random() < 0.8 else None,
+        )
+
+    def _nav(self) -> schema.Nav:
+        return schema.Nav(brand=self._text(), links=self._links(0))
+
+    def _footer(self) -> schema.Footer:
+        text = self._maybe()
+        return schema.Footer(text=text, links=self._links(0 if text else 1))
+
+    def _hero(self) -> schema.Hero:
+        return schema.Hero(
+            heading=self._text(), text=self._maybe(0.8), actions=self._links(0, most=4), image=self._image(0.5)
+        )
+
+    def _section(self, kind: str) -> Any:
         fields = getattr(self, f"_{kind}")()
-        section = schema.SECTION_TYPES[kind](kind=kind, heading=self._text(), intro=self._maybe(0.35), **fields)
-        return section_structure(section, 0)
+        return schema.SECTION_TYPES[kind](kind=kind, heading=self._text(), intro=self._maybe(0.35), **fields)
 
     def _text(self) -> str:
         return _TEXTS[self._random.choice(("short", "line", "long"))]
@@ -55,7 +79,7 @@ class StructureMaker:
         return self._text() if self._random.random() < chance else None
 
     def _image(self, chance: float) -> schema.Image | None:
-        return schema.Image(src="a.png", alt="") if self._random.random() < chance else None
+        return schema.Image(src=IMAGE, alt="") if self._random.random() < chance else None
 
     def _link(self) -> schema.Link:
         return schema.Link(text=self._text(), href=self._random.choice(_HREFS))
@@ -177,12 +201,15 @@ class StructureMaker:
         return {"code": "x", "caption": self._maybe()}
 
     def _figure(self) -> dict[str, Any]:
-        return {"image": schema.Image(src="a.png", alt=""), "caption": self._maybe(0.75)}
+        return {"image": schema.Image(src=IMAGE, alt=""), "caption": self._maybe(0.75)}
 
     def _cta(self) -> dict[str, Any]:
         return {"text": self._maybe(0.7), "actions": self._links(1, most=6)}
 
     def _style(self) -> Structure:
+        return style_structure(self._theme())
+
+    def _theme(self) -> schema.Theme:
         words = self._random.sample(MOOD_WORDS, self._random.randint(0, MAX_MOOD_WORDS))
         font = self._random.choice(("sans", "serif", "mono"))
-        return style_structure(schema.Theme(font=font, mood=", ".join(words) or None))
+        return schema.Theme(font=font, mood=", ".join(words) or None)
