@@ -1,9 +1,8 @@
-"""How good a GGUF is on structures it was not trained on, through pagec's own engine: `python -m
-training.evaluate`.
+"""How good a GGUF is on structures it was not trained on, through pagec's own engine: `python -m training.evaluate`.
 
-For each kind: the share of fragments equal to the reference engine's at temperature 0, and the share that
-pagec's rules for fragments accept (another layout can be as right). With `--checkpoint` also the acceptance of
-the MTP block, or of a draft model's next token.
+For each kind: the share of fragments equal to the reference engine's at temperature 0, and the share that pagec's
+rules for fragments accept (another layout can be as right). With `--checkpoint` also how often the guesses of its MTP
+block are right, or those of a draft model.
 """
 
 from __future__ import annotations

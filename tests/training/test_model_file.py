@@ -12,7 +12,9 @@ from pagecompiler.engine.gguf_header import read_metadata
 from pagecompiler.engine.llama.library import Model
 from pagecompiler.prompts import FORMAT
 
-PATH = Path(pagecompiler.__file__).parent / "data" / "models" / "pagec-mini.gguf"
+FOLDER = Path(pagecompiler.__file__).parent / "data" / "models"
+PATH = FOLDER / "pagec-mini.gguf"
+DRAFT_PATH = FOLDER / "pagec-mini-draft.gguf"
 LARGEST_BYTES = 16_000_000
 
 
@@ -54,3 +56,16 @@ def test_control_tokens(model: Model) -> None:
 def test_every_text_comes_back(model: Model, text: str) -> None:
     tokens = model.tokenize(text, parse_special=False)
     assert b"".join(model.piece(token) for token in tokens).decode() == text
+
+
+def test_the_draft_model_has_the_same_vocabulary(model: Model) -> None:
+    metadata = read_metadata(DRAFT_PATH)
+    assert metadata["general.name"] == "pagec-mini-draft"
+    assert metadata["pagec.format"] == FORMAT
+    draft = Model(DRAFT_PATH)
+    try:
+        assert draft.nextn_layers == 0
+        assert draft.chat_template() == model.chat_template()
+        assert [draft.token_text(i) for i in range(draft.size)] == [model.token_text(i) for i in range(model.size)]
+    finally:
+        draft.close()
