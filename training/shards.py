@@ -34,7 +34,8 @@ def encode_shard(tokenizer: Tokenizer, samples: Iterator[Sample], count: int, lo
     """Encode `count` samples of at most `longest` tokens; longer ones are left out."""
     encoder = SampleEncoder(tokenizer)
     ids: list[np.ndarray] = []
-    starts, answers = [0], []
+    starts: list[int] = [0]
+    answers: list[int] = []
     while len(answers) < count:
         sample = next(samples)
         prompt = encoder.prompt(sample.messages)
