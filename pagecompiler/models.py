@@ -22,6 +22,8 @@ from pagecompiler.prompts import FORMAT
 from pagecompiler.resources import data_path
 
 MINI = "pagec-mini"
+MINI_DRAFT = "pagec-mini-draft"
+PACKAGED = (MINI, MINI_DRAFT)
 REFERENCE = "reference"
 
 
@@ -113,8 +115,8 @@ def resolve_model(name: str, source: str, *, files: bool = True, folder: Path = 
 
 def model_file(name: str, source: str, *, files: bool = True, folder: Path = Path()) -> tuple[str, Path]:
     """How a model is shown, and its file, which is not read. Raises ModelNotFoundError."""
-    shown, path = MINI, data_path("models") / f"{MINI}.gguf"
-    if name != MINI:
+    shown, path = name, data_path("models") / f"{name}.gguf"
+    if name not in PACKAGED:
         stored = find_stored(name)
         if stored is not None:
             shown, path = stored.name, stored.path
@@ -131,7 +133,7 @@ def model_file(name: str, source: str, *, files: bool = True, folder: Path = Pat
 def _not_there(name: str, source: str) -> str:
     if name.startswith("hf:") or name.lower() == DEFAULT_NAME:
         return f"the model `{name}` ({source}) is not on this machine; `pagec model pull {name}` downloads it"
-    known = ", ".join([MINI, REFERENCE, *(model.name for model in stored_models())])
+    known = ", ".join([*PACKAGED, REFERENCE, *(model.name for model in stored_models())])
     return f"there is no model `{name}` ({source}); known names: {known}; or give the path of a GGUF file"
 
 

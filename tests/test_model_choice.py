@@ -30,7 +30,7 @@ def test_the_default_is_the_embedded_model() -> None:
 
 
 def test_an_absent_file_names_what_there_is() -> None:
-    with pytest.raises(ModelNotFoundError, match="known names: pagec-mini, reference"):
+    with pytest.raises(ModelNotFoundError, match="known names: pagec-mini, pagec-mini-draft, reference"):
         choose_model("absent.gguf")
 
 
