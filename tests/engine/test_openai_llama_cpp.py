@@ -82,7 +82,7 @@ def test_every_request_ends_with_a_whole_answer(transport: tuple[str, str]) -> N
         engine.close()
 
 
-@pytest.fixture(scope="module", params=MODES if MINI.exists() else [])
+@pytest.fixture(scope="module", params=MODES)
 def mini(request: pytest.FixtureRequest) -> Iterator[tuple[str, str]]:
     for url in serve(MINI, *MODES[request.param]):
         yield request.param, url
