@@ -86,6 +86,7 @@ class Request:
     may live in a child process. The first message is shared by many requests and is decoded once. `previous` is
     a guess at the whole answer, as text or as tokens of this model: it changes the speed, never the answer.
     `page` is the number of the block's page: an engine with several servers asks one of them for all of a page.
+    `trace` asks for the story of every token in the events, for a report; it costs time.
     """
 
     messages: tuple[Message, ...]
@@ -97,6 +98,7 @@ class Request:
     monitor: Callable[[], Monitor] | None = None
     previous: str | tuple[int, ...] = ()
     page: int = 0
+    trace: bool = False
 
 
 class FinishReason(StrEnum):
@@ -135,10 +137,39 @@ class Completion:
 
 
 @dataclass(frozen=True, slots=True)
+class Candidate:
+    """A token that the target might have written, with its probability before any filter (softmax of its row)."""
+
+    text: str
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class TracedToken:
+    """How one token came to be.
+
+    `source` names where its guess came from (`mtp`, `draft`, `lookup`, `previous`), "" for a token that nobody
+    guessed. `accepted` says whether the target approved the guess: if not, `refused` is the guessed text in whose
+    place the target wrote `text`, and `refused_rank` the guess's rank in the row (1 is the likeliest).
+    `candidates` are the five likeliest of the row, best first. Text of a token may be half a character: it is
+    decoded with replacement.
+    """
+
+    text: str
+    source: str = ""
+    accepted: bool = False
+    refused: str = ""
+    refused_rank: int = 0
+    candidates: tuple[Candidate, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class GenerationEvent:
     """Something that happened to a request. `text` is whole characters only; the counts are those so far.
 
-    A request that is admitted once more begins anew: its text until then is void.
+    A request that is admitted once more begins anew: its text until then is void. `at` is the time in seconds on
+    the clock of `time.perf_counter`. `trace` tells of the tokens of a traced request that this pass brought,
+    whether or not they completed a character.
     """
 
     request: int
@@ -148,6 +179,8 @@ class GenerationEvent:
     drafted: int = 0
     accepted: int = 0
     completion: Completion | None = None
+    at: float = 0.0
+    trace: tuple[TracedToken, ...] = ()
 
 
 @dataclass(slots=True)
