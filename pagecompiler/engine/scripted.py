@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
+from typing import Literal
 
 from pagecompiler.engine.base import EngineError, PromptTooLongError
 from pagecompiler.engine.types import (
@@ -16,6 +17,7 @@ from pagecompiler.engine.types import (
     FinishReason,
     GenerationEvent,
     Request,
+    TracedToken,
     Verdict,
 )
 
@@ -34,13 +36,21 @@ class Failure:
 Answer = str | Failure
 Script = Callable[[Request], Answer] | Mapping[str, Answer | Sequence[Answer]]
 
+Tell = Callable[[str, int], TracedToken]
+"""The story of a piece, given its text and its number in the answer."""
+
+
+def _unguessed(piece: str, number: int) -> TracedToken:
+    return TracedToken(piece)
+
 
 class ScriptedEngine:
     """Answers requests from a script, a piece of eight characters at a time, `lanes` of them interleaved.
 
     The script is a function of the request, or maps labels to answers; a list of answers serves the attempts
     of one label in turn, its last one any further attempt. A piece counts as a token. A Failure with a
-    PromptTooLongError is raised by `submit`. `requests` lists what was asked.
+    PromptTooLongError is raised by `submit`. `requests` lists what was asked. `tell` makes up the guesses: they are
+    counted, and are in the traces of requests that ask for one.
 
     >>> from pagecompiler.engine.types import Message
     >>> engine = ScriptedEngine({"hero": "<section><h1>{{1}}</h1></section>"})
@@ -49,10 +59,11 @@ class ScriptedEngine:
     ['<section><h1>{{1}}</h1></section>']
     """
 
-    def __init__(self, script: Script, *, lanes: int = DEFAULT_LANES) -> None:
+    def __init__(self, script: Script, *, lanes: int = DEFAULT_LANES, tell: Tell = _unguessed) -> None:
         self.requests: list[Request] = []
         self._script = script
         self._lanes = lanes
+        self._tell = tell
         self._numbers = itertools.count(1)
         self._attempts: dict[str, int] = {}
         self._waiting: deque[_Replay] = deque()
@@ -130,7 +141,11 @@ class ScriptedEngine:
         piece = replay.take()
         if piece:
             self._stats.tokens += 1
-            self._events.append(GenerationEvent(replay.number, "text", text=piece, tokens=replay.pieces))
+            token = self._tell(piece, replay.pieces - 1)
+            replay.accepted += token.accepted
+            replay.drafted += token.accepted or token.refused_rank > 0
+            trace = (token,) if replay.request.trace else ()
+            self._events.append(replay.event("text", text=piece, trace=trace))
         verdict = replay.monitor.feed(piece) if replay.monitor and piece else Verdict.GO
         if verdict is not Verdict.GO:
             self._finish(replay, FinishReason(verdict.value))
@@ -145,8 +160,7 @@ class ScriptedEngine:
         for place in (self._waiting, self._running):
             if replay in place:
                 place.remove(replay)
-        ended = replay.completion(reason)
-        self._events.append(GenerationEvent(replay.number, "finished", tokens=replay.pieces, completion=ended))
+        self._events.append(replay.event("finished", completion=replay.completion(reason)))
 
 
 class _Replay:
@@ -158,6 +172,8 @@ class _Replay:
         self.failure = answer if isinstance(answer, Failure) else None
         self.monitor = request.monitor() if request.monitor else None
         self.pieces = 0
+        self.drafted = 0
+        self.accepted = 0
         self._text = answer.text if isinstance(answer, Failure) else answer
         self._started = perf_counter()
 
@@ -171,6 +187,25 @@ class _Replay:
         self.pieces += bool(piece)
         return piece
 
+    def event(
+        self,
+        kind: Literal["text", "finished"],
+        *,
+        text: str = "",
+        completion: Completion | None = None,
+        trace: tuple[TracedToken, ...] = (),
+    ) -> GenerationEvent:
+        return GenerationEvent(
+            self.number,
+            kind,
+            text,
+            tokens=self.pieces,
+            drafted=self.drafted,
+            accepted=self.accepted,
+            completion=completion,
+            trace=trace,
+        )
+
     def completion(self, reason: FinishReason) -> Completion:
         return Completion(
             text=self._text[: self.pieces * PIECE_CHARACTERS],
@@ -178,5 +213,7 @@ class _Replay:
             reason=reason,
             seconds=perf_counter() - self._started,
             target_passes=self.pieces,
+            drafted=self.drafted,
+            accepted=self.accepted,
             error=self.failure.error if self.failure and reason is FinishReason.FAILED else None,
         )

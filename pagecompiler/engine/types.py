@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from time import perf_counter
 from typing import Literal, Protocol
 
 
@@ -167,8 +168,8 @@ class TracedToken:
 class GenerationEvent:
     """Something that happened to a request. `text` is whole characters only; the counts are those so far.
 
-    A request that is admitted once more begins anew: its text until then is void. `at` is the time in seconds on
-    the clock of `time.perf_counter`. `trace` tells of the tokens of a traced request that this pass brought,
+    A request that is admitted once more begins anew: its text until then is void. `at` is when it happened, in
+    seconds on the clock of `time.perf_counter`. `trace` tells of the tokens of a traced request that this pass brought,
     whether or not they completed a character.
     """
 
@@ -179,7 +180,7 @@ class GenerationEvent:
     drafted: int = 0
     accepted: int = 0
     completion: Completion | None = None
-    at: float = 0.0
+    at: float = field(default_factory=perf_counter)
     trace: tuple[TracedToken, ...] = ()
 
 

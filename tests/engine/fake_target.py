@@ -28,6 +28,9 @@ class FakeVocabulary:
     def piece(self, token: int) -> bytes:
         return PIECES[token]
 
+    def token_text(self, token: int) -> str:
+        return "<end>" if token == END else PIECES[token].decode("latin-1")
+
     def is_end(self, token: int) -> bool:
         return token == END
 

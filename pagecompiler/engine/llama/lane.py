@@ -11,6 +11,7 @@ from pagecompiler.engine.llama.chat import Prompt
 from pagecompiler.engine.llama.sampling import Sampler
 from pagecompiler.engine.llama.slotmask import SlotMask
 from pagecompiler.engine.llama.target import Logits
+from pagecompiler.engine.llama.trace import Trace
 from pagecompiler.engine.types import Completion, FinishReason, GenerationEvent, Monitor, Request, Verdict
 
 COUNTED_POSITIONS = 16
@@ -33,10 +34,10 @@ class Lane:
     `position` counts the tokens in the model's memory. While it is below the length of the prompt the lane is
     being filled; afterwards `pending` holds the token that was picked and not yet decoded. `owed` are tokens
     before it that were decoded, approved and lost again with a rejected guess. `turn` orders lanes by their last
-    step.
+    step. `trace` notes what is told of each token.
     """
 
-    def __init__(self, job: Job, sequence: int, mask: SlotMask | None) -> None:
+    def __init__(self, job: Job, sequence: int, mask: SlotMask | None, trace: Trace | None = None) -> None:
         request = job.request
         self.job = job
         self.sequence = sequence
@@ -51,6 +52,7 @@ class Lane:
         self.accepted = 0
         self._accepted_by_position: list[int] = []
         self.emitted: list[int] = []
+        self.trace = trace
         self._started = perf_counter()
         self._mask = mask
         self._sampler = Sampler(request.sampling)
@@ -102,8 +104,17 @@ class Lane:
     def event(
         self, kind: Literal["text", "finished"], *, text: str = "", completion: Completion | None = None
     ) -> GenerationEvent:
-        """An event with the counts so far."""
-        return GenerationEvent(self.job.number, kind, text, len(self.emitted), self.drafted, self.accepted, completion)
+        """An event with the counts so far, and with what the trace has noted since the last one."""
+        return GenerationEvent(
+            self.job.number,
+            kind,
+            text,
+            tokens=len(self.emitted),
+            drafted=self.drafted,
+            accepted=self.accepted,
+            completion=completion,
+            trace=self.trace.take() if self.trace else (),
+        )
 
     def completion(self, reason: FinishReason, error: Exception | None = None) -> Completion:
         """What the request produced; a character that was cut at the end is left out."""

@@ -67,7 +67,7 @@ def distribution(row: Logits, sampling: Sampling) -> tuple[Ids, Probabilities]:
     logits -= logits.max()
     kept: Ids = np.arange(len(logits))
     if 0 < sampling.top_k < len(kept):
-        kept = _largest(logits, sampling.top_k)
+        kept = largest(logits, sampling.top_k)
     if sampling.top_p < 1:
         kept = _nucleus(logits, kept, sampling.top_p)
     if sampling.min_p > 0:
@@ -76,7 +76,7 @@ def distribution(row: Logits, sampling: Sampling) -> tuple[Ids, Probabilities]:
     return kept, weights / weights.sum()
 
 
-def _largest(logits: Probabilities, count: int) -> Ids:
+def largest(logits: Probabilities, count: int) -> Ids:
     """The `count` largest, largest first, equals in order of their index."""
     if count >= len(logits):
         return np.argsort(-logits, kind="stable")
@@ -93,7 +93,7 @@ def _nucleus(logits: Probabilities, kept: Ids, top_p: float) -> Ids:
     count = _FIRST_CANDIDATES
     # A whole vocabulary is never sorted unless its distribution is nearly flat.
     while True:
-        best = kept[_largest(logits[kept], count)]
+        best = kept[largest(logits[kept], count)]
         cumulative = np.exp(logits[best]).cumsum()
         if cumulative[-1] >= mass or len(best) == len(kept):
             break

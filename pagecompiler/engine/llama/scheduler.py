@@ -14,12 +14,13 @@ from collections.abc import Mapping, Sequence
 from time import perf_counter
 
 from pagecompiler.engine.base import DecodeError
-from pagecompiler.engine.llama.drafting.base import Guess
+from pagecompiler.engine.llama.drafting.base import Drafter, Guess
 from pagecompiler.engine.llama.drafting.combined import Guesses, Step
 from pagecompiler.engine.llama.keepers import Keeper, Keepers
 from pagecompiler.engine.llama.lane import Job, Lane
 from pagecompiler.engine.llama.slotmask import SlotIndex, SlotMask
 from pagecompiler.engine.llama.target import Batch, Logits, LostStateError, Rows, SavedState, Target, Vocabulary
+from pagecompiler.engine.llama.trace import Trace
 from pagecompiler.engine.types import Completion, EngineStats, FinishReason, GenerationEvent, Prefer
 
 KEEPERS = 2
@@ -114,7 +115,8 @@ class Scheduler:
                 return False
             job = self._waiting.popleft()
         try:
-            lane = Lane(job, self._free[0], self._mask(job))
+            trace = Trace(self._vocabulary) if job.request.trace else None
+            lane = Lane(job, self._free[0], self._mask(job), trace)
         except Exception as error:  # the monitor's factory is the caller's code
             _refuse(job, FinishReason.FAILED, events, error)
             return True
@@ -200,7 +202,7 @@ class Scheduler:
             hidden = {tap: self._target.hidden(tap) for tap in self._guesses.taps}
             for index, (lane, where) in enumerate(zip(step.lanes, wanted, strict=True)):
                 lane.passes += 1
-                accepted = self._approve(lane, step.guesses[index], logits[where], events)
+                accepted = self._approve(lane, step.guesses[index], logits[where], events, step.sources[index])
                 self._settle(step, index, accepted, hidden, saved.get(lane.sequence), batch)
         except DecodeError as error:
             self._fail([lane for lane in step.lanes if lane in self._lanes], error, events)
@@ -218,7 +220,9 @@ class Scheduler:
             self.stats.target_passes += 1
             self.stats.rows += len(batch)
 
-    def _approve(self, lane: Lane, guess: Guess, rows: Logits, events: list[GenerationEvent]) -> int:
+    def _approve(
+        self, lane: Lane, guess: Guess, rows: Logits, events: list[GenerationEvent], source: Drafter | None = None
+    ) -> int:
         """Write what the target picks at each row, as long as it was guessed; then one token more.
 
         Returns how many tokens of the guess were approved. The lane may have ended.
@@ -233,6 +237,8 @@ class Scheduler:
                 if self._vocabulary.is_end(token):
                     reason = FinishReason.END
                     break
+                if lane.trace is not None:
+                    lane.trace.note(rows[accepted], token, guess[accepted : accepted + 1], source)
                 text, reason = lane.take(token, self._vocabulary.piece(token))
                 self.stats.tokens += 1
                 texts.append(text)
@@ -244,7 +250,7 @@ class Scheduler:
         lane.count(len(guess), accepted)
         self.stats.drafted += len(guess)
         self.stats.accepted += accepted
-        if any(texts):
+        if any(texts) or lane.trace:
             events.append(lane.event("text", text="".join(texts)))
         if reason is not None:
             self._finish(lane, reason, events, problem)

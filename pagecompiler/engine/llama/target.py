@@ -111,5 +111,8 @@ class Vocabulary(Protocol):
     def piece(self, token: int) -> bytes:
         """The bytes that a token writes; control tokens write nothing. May end within a character."""
 
+    def token_text(self, token: int) -> str:
+        """How the vocabulary itself writes a token, control tokens too."""
+
     def is_end(self, token: int) -> bool:
         """Whether the token ends an answer."""

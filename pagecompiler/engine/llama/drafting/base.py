@@ -31,10 +31,11 @@ class Decoded:
 class Drafter:
     """A source of guesses for all lanes together. Guesses change the speed, never the text.
 
-    `taps` are the hidden rows of the target that it reads: NEXTN, or numbers of inner layers. `passes` and
-    `seconds` count its own decodes. Everything but `propose` may be left as it is.
+    `name` is what traces call it. `taps` are the hidden rows of the target that it reads: NEXTN, or numbers of
+    inner layers. `passes` and `seconds` count its own decodes. Everything but `propose` may be left as it is.
     """
 
+    name = "guess"
     taps: tuple[int, ...] = ()
 
     def __init__(self) -> None:

@@ -16,6 +16,8 @@ COMPARED_TOKENS = 20_000
 class DraftModel(Follower):
     """Drafts with `model`, which must write the same tokens as the target."""
 
+    name = "draft"
+
     def __init__(self, target: Model, model: Model, *, tokens: int, sequences: int, rows: int, threads: int) -> None:
         """Raises ModelLoadError when the vocabularies differ."""
         difference = _difference(target, model)

@@ -36,6 +36,8 @@ class _Stream:
 class Lookup(Drafter):
     """Guesses from text in view. No guess where nothing matches."""
 
+    name = "lookup"
+
     def __init__(self) -> None:
         super().__init__()
         self._lanes: dict[int, _Stream] = {}

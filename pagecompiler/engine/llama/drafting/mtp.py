@@ -16,6 +16,7 @@ from pagecompiler.engine.llama.target import NEXTN
 class Mtp(Follower):
     """Drafts with the block of `model`, which may be the target's model itself or another file of its size."""
 
+    name = "mtp"
     taps = (NEXTN,)
 
     def __init__(self, target: Model, model: Model, *, tokens: int, sequences: int, rows: int, threads: int) -> None:

@@ -77,6 +77,8 @@ class Previous(Drafter):
     `first` is the first stride, `longest` the longest one: the scheduler's room bounds it.
     """
 
+    name = "previous"
+
     def __init__(self, *, first: int, longest: int) -> None:
         super().__init__()
         self._first = first
