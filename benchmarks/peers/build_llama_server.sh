@@ -2,12 +2,12 @@
 # Builds llama-server from the llama.cpp inside the sdist of the pinned llama-cpp-python: the same commit.
 #   bash benchmarks/peers/build_llama_server.sh [FOLDER]      (default: build/llama-server; takes minutes)
 set -euo pipefail
-version=0.3.36
+version=$(sed -n 's/^SUPPORTED_VERSION = "\(.*\)"$/\1/p' pagecompiler/engine/llama/*.py)
 python=${PYTHON:-.venv/bin/python}
 folder=$(realpath -m "${1:-build/llama-server}")
 mkdir -p "$folder"
 if [ ! -d "$folder/source" ]; then
-  "$python" -m pip download --no-deps --no-binary :all: --no-build-isolation --dest "$folder" "llama-cpp-python==$version"
+  "$python" -m pip download --no-deps --no-binary llama-cpp-python --dest "$folder" "llama-cpp-python==$version"
   mkdir "$folder/source"
   tar -xzf "$folder"/llama_cpp_python-$version.tar.gz -C "$folder/source" --strip-components 1
 fi
