@@ -20,6 +20,7 @@ _DOCUMENT = re.compile(
 _STYLE = re.compile(r"<style\b[^>]*>(.*?)(?:</style\s*>|\Z)", re.DOTALL | re.IGNORECASE)
 _LAST_CLOSER = re.compile(r"(.*</[a-zA-Z][a-zA-Z0-9]*\s*>)[^<]*\Z", re.DOTALL)
 _FIRST_TAG = re.compile(r"<[a-zA-Z!/]")
+_UNFINISHED = re.compile(r"(?:<[^<>]*|\{\{?[0-9]*\}?)\Z")
 
 
 def clean_fragment(raw: str) -> str:
@@ -39,6 +40,15 @@ def clean_fragment(raw: str) -> str:
     # Words behind the last closing tag go; behind an opening one they are the beginning of something cut.
     last = _LAST_CLOSER.search(text)
     return (last[1] if last else text).strip()
+
+
+def clean_partial(raw: str) -> str:
+    """The markup in an answer that is still being written, without the tag or slot at its end that is not whole.
+
+    >>> clean_partial("<p>{{1}} <a href=\\"{{")
+    '<p>{{1}} '
+    """
+    return _UNFINISHED.sub("", clean_fragment(raw))
 
 
 def clean_style(raw: str) -> str:

@@ -60,10 +60,22 @@ def link(block: Block, fragment: str, context: LinkContext) -> LinkedBlock:
     return LinkedBlock(block, linker.root, shares=frozenset(linker.shares))
 
 
+def link_partial(block: Block, fragment: str, context: LinkContext) -> Tag | None:
+    """The element of a block that is still being written, as far as it goes: for the eye, never for a page.
+
+    Only what the rules allow comes through, open elements are closed, and texts stand in the slots that are there.
+    None when there is nothing to show yet, or something that is not allowed.
+    """
+    linker = _Linker(block, context, partial=True)
+    linker.run(fragment)
+    return None if linker.diagnostics else linker.root
+
+
 @dataclass(slots=True)
 class _Linker:
     block: Block
     context: LinkContext
+    partial: bool = False
     diagnostics: list[Diagnostic] = field(default_factory=list)
     root: Tag | None = None
     soup: BeautifulSoup = field(default_factory=lambda: BeautifulSoup("", "html.parser"))
@@ -74,14 +86,14 @@ class _Linker:
     def run(self, fragment: str) -> None:
         if not fragment:
             self.error("E0401", "the model wrote no markup")
-        for finding in validate_fragment(fragment):
+        for finding in validate_fragment(fragment) if not self.partial else ():
             where = f" (line {finding.span.line} of the fragment)" if finding.span else ""
             self.error("E0402", f"{finding.message}{where}")
         if self.diagnostics:
             return
         # A second parse: validate_fragment took the error list, this is the tree that browsers would build.
         self.soup = BeautifulSoup(fragment, "html5lib")
-        placement = check_placement(self.block, self.soup.body or self.soup)
+        placement = check_placement(self.block, self.soup.body or self.soup, partial=self.partial)
         for problem in placement.problems:
             self.error(problem.code, problem.message, problem.path)
         self.check_brief(placement.own_words)
@@ -107,7 +119,7 @@ class _Linker:
 
     def fill_bars(self, root: Tag) -> None:
         """Give each bar of a chart the whole percent of the largest value as its class."""
-        if self.block.kind != "chart":
+        if self.block.kind != "chart" or self.partial:
             return
         values = [slot for slot in self.block.structure.slots if slot.length == "number"]
         numbers = [parse_number(slot.values[0]) or 0 for slot in values]
@@ -130,6 +142,8 @@ class _Linker:
         for tag in root.select("[data-each]"):
             del tag["data-each"]
             numbers = [n for n, places in self.placed.items() if contains(tag, places[0])]
+            if not numbers:  # of a partial fragment
+                continue
             count = len(self.block.structure.slots[numbers[0] - 1].values)
             copies = [tag, *(copy.copy(tag) for _ in range(count - 1))]
             for number in numbers:
@@ -141,7 +155,7 @@ class _Linker:
 
     def fill(self) -> None:
         for slot in self.block.structure.slots:
-            for index, tag in enumerate(self.placed[slot.number]):
+            for index, tag in enumerate(self.placed.get(slot.number, ())):
                 if slot.role is Role.HREF:
                     tag["href"] = slot.values[index]
                 elif slot.role is Role.IMAGE:

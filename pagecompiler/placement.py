@@ -127,9 +127,12 @@ class Placement:
     own_words: tuple[str, ...]
 
 
-def check_placement(block: Block, body: Tag) -> Placement:
-    """Read a parsed fragment, the children of `body`, against all rules."""
-    checker = _Checker(block, body)
+def check_placement(block: Block, body: Tag, *, partial: bool = False) -> Placement:
+    """Read a parsed fragment, the children of `body`, against all rules.
+
+    `partial` is for one that is still being written: what is there must be allowed, what is missing is no problem.
+    """
+    checker = _Checker(block, body, partial)
     checker.run()
     return Placement(checker.root, checker.placed, tuple(checker.problems), tuple(checker.own_words))
 
@@ -138,6 +141,7 @@ def check_placement(block: Block, body: Tag) -> Placement:
 class _Checker:
     block: Block
     body: Tag
+    partial: bool = False
     problems: list[Problem] = field(default_factory=list)
     root: Tag | None = None
     placed: dict[int, Tag] = field(default_factory=dict)
@@ -151,6 +155,9 @@ class _Checker:
             self.check_element(tag)
         if not self.problems:
             self.find_slots(root)
+        if self.partial:
+            return
+        if not self.problems:
             self.check_all_placed(root)
         # What follows takes for granted that each slot stands somewhere.
         if not self.problems:
