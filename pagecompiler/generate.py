@@ -40,7 +40,8 @@ Check = Callable[[str], tuple[Diagnostic, ...]]
 class Task:
     """One fragment to write: its first prompt, the group it counts for, and what decides on an answer.
 
-    `previous` is a guess at the first answer. Pages with lower numbers are written first.
+    `previous` is a guess at the first answer. Pages with lower numbers are written first. With `trace` the engine
+    tells the story of every token.
 
     With `repair` a further attempt is shown the refused answer and what was wrong with it.
     """
@@ -56,6 +57,7 @@ class Task:
     repair: bool = False
     previous: str = ""
     page: int = 0
+    trace: bool = False
     finished: bool = False
 
     @property
@@ -65,7 +67,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A change worth showing: the counts are those of the task's current attempt."""
+    """A change worth showing: the counts are those of the task's current attempt, `event` is what the engine said."""
 
     group: str
     block: str
@@ -74,6 +76,7 @@ class Progress:
     tokens: int
     drafted: int = 0
     accepted: int = 0
+    event: GenerationEvent | None = None
 
 
 Listener = Callable[[Progress], None]
@@ -201,6 +204,7 @@ class Dispatcher:
             monitor=StyleMonitor if task.block.kind == STYLE else BlockMonitor,
             previous="" if task.attempts else task.previous,
             page=task.page,
+            trace=task.trace,
         )
         try:
             number = self._engine.submit(request)
@@ -267,7 +271,7 @@ class Dispatcher:
     ) -> None:
         attempt = max(1, task.attempts)
         counts = (event.tokens, event.drafted, event.accepted) if event is not None else (0, 0, 0)
-        self._listener(Progress(task.group, task.block.name, state, attempt, *counts))
+        self._listener(Progress(task.group, task.block.name, state, attempt, *counts, event=event))
 
 
 def token_budget(block: Block) -> int:

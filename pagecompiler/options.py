@@ -22,7 +22,7 @@ class CompileOptions:
 
     `locked` fails where something would have to be decoded; `output_root` is the folder of all pages, out of which
     no image is written (default: that of the page). `prompts` None takes compact ones for a model that was trained
-    on them, else full ones.
+    on them, else full ones. `trace` asks the engine for the story of every token.
     """
 
     output: Path | None = None
@@ -37,6 +37,7 @@ class CompileOptions:
     decoding: Decoding = field(default_factory=Decoding)
     locked: bool = False
     output_root: Path | None = None
+    trace: bool = False
 
 
 DEFAULTS = CompileOptions()

@@ -260,7 +260,15 @@ class PageBuild:
                 self.tasks[block.key] = other
                 continue
             full = self.prompts is PromptStyle.FULL
-            task = Task(block.block, block.group, block.messages, self.checker(block), repair=full, page=self.page)
+            task = Task(
+                block.block,
+                block.group,
+                block.messages,
+                self.checker(block),
+                repair=full,
+                page=self.page,
+                trace=self.options.trace,
+            )
             self.owners[block.key], self.tasks[block.key] = block, task
         tasks = [self.tasks[key] for key in self.owners]
         if not tasks:
