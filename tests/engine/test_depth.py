@@ -8,7 +8,6 @@ import random
 import pytest
 
 from pagecompiler.engine.llama.depth import LONGEST_REST, Acceptance, Depth, Measured
-from pagecompiler.engine.types import Prefer
 
 STEPS_BY_ROWS = {1: 10.0, 4: 16.0, 5: 18.0, 8: 19.0, 10: 24.0, 15: 33.0, 20: 41.0, 25: 50.0}
 
@@ -102,16 +101,6 @@ def test_what_was_stored_is_where_it_starts():
     machine.run(first, 5, 300)
     again = Depth(deepest=4, known=first.measured())
     assert machine.run(again, 5, 10) == [first.best(5)] * 10
-
-
-def test_throughput_chooses_the_number_of_lanes():
-    depth = Depth(deepest=0)
-    for lanes, seconds in ((1, 1.0), (2, 1.1), (3, 1.2), (5, 9.0)):
-        for _ in range(5):
-            depth.observed(lanes, 0, seconds)
-    assert depth.worth(5, Prefer.THROUGHPUT) == 3
-    assert depth.worth(5, Prefer.LATENCY) == 5
-    assert depth.worth(4, Prefer.THROUGHPUT) == 4, "nothing is known of four"
 
 
 def test_acceptance_is_counted_among_those_whose_predecessors_were_approved():

@@ -10,9 +10,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from statistics import median
-
-from pagecompiler.engine.types import Prefer
 
 KEPT_SAMPLES = 15
 TRIED_STEPS = 3  # samples of a depth before it is judged
@@ -83,48 +80,56 @@ class Depth:
         self, *, deepest: int, least: int = 0, fixed: int | None = None, known: Measured | None = None
     ) -> None:
         self.deepest = deepest
-        self._least = least
         self._fixed = fixed
+        self._depths = range(least, deepest + 1) if fixed is None else range(fixed, fixed + 1)
         self._steps: dict[tuple[int, int], deque[float]] = {}
+        self._seconds: dict[tuple[int, int], float] = {}  # the medians of these
         self._rests: dict[int, tuple[int, int]] = {}  # lanes → steps until the next trial, length of a rest
         self._trials: dict[int, int] = {}  # lanes → the depth on trial
         self.acceptance = Acceptance(known.acceptance if known else ())
         for key, seconds in (known.steps if known else {}).items():
             self._steps[key] = deque([seconds] * TRIED_STEPS, KEPT_SAMPLES)
+            self._seconds[key] = seconds
 
     def choose(self, lanes: int) -> int:
         """The depth of the next step of so many lanes."""
         if self._fixed is not None:
             return self._fixed
-        depths = range(self._least, self.deepest + 1)
-        untried = [depth for depth in depths if len(self._steps.get((lanes, depth), ())) < TRIED_STEPS]
-        if untried:
-            return untried[0]
+        for depth in self._depths:
+            if len(self._steps.get((lanes, depth), ())) < TRIED_STEPS:
+                return depth
         trial = self._trials.get(lanes)
         return trial if trial is not None else self.best(lanes)
 
     def best(self, lanes: int) -> int:
         """The depth of which a lane gets most tokens a second, as far as is known."""
-        depths = range(self._least, self.deepest + 1)
-        known = [depth for depth in depths if (lanes, depth) in self._steps]
-        return max(known, key=lambda depth: self.rate(lanes, depth), default=self._least)
+        best, most, tokens, run = self._depths[0], 0.0, 1.0, 1.0
+        for depth in range(self._depths[-1] + 1):
+            if depth:
+                run *= self.acceptance.share(depth - 1)
+                tokens += run
+            seconds = self._seconds.get((lanes, depth))
+            if seconds is not None and depth in self._depths and tokens > most * seconds:
+                best, most = depth, tokens / seconds
+        return best
 
     def rate(self, lanes: int, depth: int) -> float:
         """Tokens a second of all lanes together at a depth that was measured."""
-        return lanes * self.acceptance.expected(depth) / median(self._steps[lanes, depth])
+        return lanes * self.acceptance.expected(depth) / self._seconds[lanes, depth]
 
-    def worth(self, most: int, prefer: Prefer) -> int:
-        """How many lanes to fill when more requests wait: all of them, or as many as give most tokens a second."""
-        if prefer is Prefer.LATENCY:
-            return most
-        measured = {lanes for lanes, _ in self._steps if lanes <= most}
-        if most not in measured:
-            return most
-        return max(measured, key=lambda lanes: (self.rate(lanes, self.best(lanes)), lanes))
+    def judged(self, lanes: int) -> bool:
+        """Whether every depth of so many lanes was tried."""
+        return all(len(self._steps.get((lanes, depth), ())) >= TRIED_STEPS for depth in self._depths)
+
+    def best_rate(self, lanes: int) -> float:
+        """Tokens a second of so many lanes at their best depth; only for a number that was judged."""
+        return self.rate(lanes, self.best(lanes))
 
     def observed(self, lanes: int, depth: int, seconds: float) -> None:
         """A step of so many lanes at this depth took `seconds`, drafting included."""
-        self._steps.setdefault((lanes, depth), deque(maxlen=KEPT_SAMPLES)).append(seconds)
+        samples = self._steps.setdefault((lanes, depth), deque(maxlen=KEPT_SAMPLES))
+        samples.append(seconds)
+        self._seconds[lanes, depth] = sorted(samples)[len(samples) // 2]
         left, rest = self._rests.get(lanes, (FIRST_REST, FIRST_REST))
         if lanes in self._trials:
             if depth == self._trials[lanes]:
@@ -135,9 +140,9 @@ class Depth:
                 left = rest
         else:
             left -= 1
-            if left <= 0 and self.deepest > self._least:
+            if left <= 0 and len(self._depths) > 1:
                 best = self.best(lanes)
-                others = [d for d in (best + 1, best - 1) if self._least <= d <= self.deepest]
+                others = [d for d in (best + 1, best - 1) if d in self._depths]
                 # Neighbours take turns; from plain the way back is one step.
                 self._trials[lanes] = others[(rest // FIRST_REST).bit_length() % len(others)]
                 left = 0
@@ -145,5 +150,5 @@ class Depth:
 
     def measured(self) -> Measured:
         """What is worth keeping."""
-        steps = {key: median(samples) for key, samples in self._steps.items() if len(samples) >= TRIED_STEPS}
+        steps = {key: self._seconds[key] for key, samples in self._steps.items() if len(samples) >= TRIED_STEPS}
         return Measured(steps, self.acceptance.shares())

@@ -18,6 +18,7 @@ from pagecompiler.engine.llama.drafting.base import Drafter, Guess
 from pagecompiler.engine.llama.drafting.combined import Guesses, Step
 from pagecompiler.engine.llama.keepers import Keeper, Keepers
 from pagecompiler.engine.llama.lane import Job, Lane
+from pagecompiler.engine.llama.lane_count import LaneCount
 from pagecompiler.engine.llama.slotmask import SlotIndex, SlotMask
 from pagecompiler.engine.llama.target import Batch, Logits, LostStateError, Rows, SavedState, Target, Vocabulary
 from pagecompiler.engine.llama.trace import Trace
@@ -49,8 +50,7 @@ class Scheduler:
         self._target = target
         self._vocabulary = vocabulary
         self._guesses = guesses or Guesses(rows=lanes, equal=False)
-        self._most_lanes = lanes
-        self._prefer = prefer
+        self._lane_count = LaneCount(self._guesses.depth, lanes) if prefer is Prefer.THROUGHPUT else None
         self._chunk = chunk
         self._free = list(range(lanes))
         self._lanes: list[Lane] = []  # in order of admission
@@ -109,9 +109,10 @@ class Scheduler:
 
     def _admit(self, events: list[GenerationEvent]) -> bool:
         """Give a free lane to the next job."""
-        most = self._guesses.depth.worth(self._most_lanes, self._prefer)
         with self._lock:
-            if not self._free or not self._waiting or len(self._lanes) >= most:
+            if not self._free or not self._waiting:
+                return False
+            if self._lane_count is not None and len(self._lanes) >= self._lane_count.choose():
                 return False
             job = self._waiting.popleft()
         try:
@@ -210,6 +211,8 @@ class Scheduler:
         seconds = perf_counter() - started
         self.stats.verify_seconds += seconds
         self._guesses.timed(step, seconds)
+        if self._lane_count is not None and step.depth is not None:
+            self._lane_count.observed(len(step.lanes))
 
     def _evaluate(self, batch: Batch) -> Logits:
         started = perf_counter()
