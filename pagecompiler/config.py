@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pagecompiler.diagnostics import CompileError, Diagnostic, Span, diagnostic
+from pagecompiler.engine.hardware import KV_TYPES, FlashAttention, SplitMode, parse_kv_types
 from pagecompiler.engine.types import Method
 
 PROJECT_FILE = "pagec.toml"
@@ -112,12 +113,26 @@ def _text(value: Any) -> str:
     return "" if isinstance(value, str) and value.strip() else "a text"
 
 
+def _kv_type(value: Any) -> str:
+    try:
+        parse_kv_types(value if isinstance(value, str) else "")
+    except ValueError:
+        return f"one of {', '.join(KV_TYPES)}, or two with a comma between them"
+    return ""
+
+
 KEYS: dict[str, Check] = {
     "model": _text,
     "decode.method": _choice(*(method.value for method in Method)),
     "decode.depth": _number(1, 16, whole=True, words=("auto",)),
     "decode.lanes": _number(1, 64, whole=True),
     "decode.draft_model": _text,
+    "hardware.threads": _number(1, 1024, whole=True),
+    "hardware.gpu_layers": _number(0, 10_000, whole=True),
+    "hardware.split_mode": _choice(*SplitMode),
+    "hardware.flash_attention": _choice(*FlashAttention),
+    "hardware.kv_type": _kv_type,
+    "hardware.ubatch": _number(16, 8192, whole=True),
     "sampling.temperature": _number(0, 2, whole=False),
     "sampling.top_k": _number(0, 1_000_000, whole=True),
     "sampling.top_p": _number(0.01, 1, whole=False),

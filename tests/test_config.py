@@ -35,6 +35,8 @@ def test_all_keys(tmp_path: Path) -> None:
     write(
         tmp_path / "pagec.toml",
         'model = "qwen3.5-9b"\n[decode]\nmethod = "mtp"\ndepth = 2\nlanes = 3\ndraft_model = "hf:a/b:Q8_0"\n'
+        '[hardware]\nthreads = 8\ngpu_layers = 20\nsplit_mode = "row"\nflash_attention = "on"\nkv_type = "q8_0,f16"\n'
+        "ubatch = 256\n"
         "[sampling]\ntemperature = 0.3\ntop_k = 20\ntop_p = 0.9\nmin_p = 0\nseed = 7\n",
     )
     assert list(values(read_config(tmp_path))) == list(KEYS)
@@ -76,6 +78,9 @@ def test_every_wrong_line_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     [
         ("a = \n", "not TOML: invalid value"),
         ("model = 3\n", "`model` takes a text"),
+        ('hardware.kv_type = "q3"\n', "`hardware.kv_type` takes one of f32, f16"),
+        ("hardware.kv_type = 8\n", "`hardware.kv_type` takes one of f32, f16"),
+        ('hardware.split_mode = "tensor"\n', "takes one of layer, row, none"),
         ("sampling.seed = true\n", "`sampling.seed` takes a whole number"),
         ("sampling.temperature = nan\n", "takes a number from 0 to 2"),
         ("decode = 1\n", "unknown key `decode`"),

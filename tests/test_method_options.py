@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from pagecompiler.cli import cli
 from pagecompiler.commands.options import decoding_options
+from pagecompiler.engine.hardware import FlashAttention, Hardware, SplitMode
 from pagecompiler.engine.types import Decoding, Method, Prefer
 
 from .engine.tiny_models import write_llama
@@ -16,6 +17,8 @@ from .engine.tiny_models import write_llama
 SPEC = "title: T\nhero: {heading: Hello}\n"
 DEFAULTS = {
     "method": "auto", "depth": None, "draft_model": None, "draft_device": None, "no_previous": False, "prefer": "latency",
+    "threads": None, "gpu_layers": None, "split_mode": "layer", "flash_attention": "auto", "kv_type": "f16",
+    "ubatch": None,
 }  # fmt: skip
 
 
@@ -40,6 +43,28 @@ def test_what_the_options_mean(tmp_path):
     assert decoding_options(options) == Decoding(Method.DRAFT, 3, draft, "CPU", False, Prefer.THROUGHPUT)
 
 
+def test_what_the_options_of_the_hardware_mean():
+    options = DEFAULTS | {
+        "threads": 3, "gpu_layers": 20, "split_mode": "row", "flash_attention": "on", "kv_type": "q8_0,f16",
+        "ubatch": 256,
+    }  # fmt: skip
+    wanted = Hardware(3, 20, SplitMode.ROW, FlashAttention.ON, "q8_0", "f16", 256)
+    assert decoding_options(options).hardware == wanted
+
+
+@pytest.mark.parametrize("command", ["compile", "batch", "watch"])
+def test_every_build_command_takes_them(command):
+    names = {option for parameter in cli.commands[command].params for option in parameter.opts}
+    assert {"--threads", "--gpu-layers", "--split-mode", "--flash-attention", "--kv-type", "--ubatch"} <= names
+
+
+def test_a_config_file_sets_them(compile_page, tmp_path):
+    (tmp_path / "pagec.toml").write_text('hardware = {kv_type = "q8_0", flash_attention = "off"}\n')
+    result = compile_page("--model", "reference")
+    assert result.exit_code == 2 and "cannot be q8_0" in result.output
+    assert compile_page("--model", "reference", "--flash-attention", "auto").exit_code == 0
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -52,6 +77,11 @@ def test_what_the_options_mean(tmp_path):
         (["--draft-model", "nowhere.gguf"], "nowhere.gguf"),
         (["--draft-model", "reference"], "no model file"),
         (["--prefer", "both"], "both"),
+        (["--kv-type", "q3"], "`q3` is no format of the KV cache"),
+        (["--kv-type", "q8_0", "--flash-attention", "off"], "without flash attention"),
+        (["--split-mode", "tensor"], "tensor"),
+        (["--threads", "0"], "0"),
+        (["--ubatch", "8"], "8"),
     ],
 )
 def test_mistakes_are_usage_errors(compile_page, options, message):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from pagecompiler.commands.hardware import HARDWARE_NAMES, hardware_of, hardware_options
 from pagecompiler.commands.screen import Screen, fail
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def _depth(context: click.Context, parameter: click.Parameter, value: str) -> in
 def build_options(command: Callable[..., None]) -> Callable[..., None]:
     """The options that compile and every later build command share."""
     number = click.IntRange
+    command = hardware_options(command)
     for option in (
         click.option("--keep-failed", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
                      help="Keep what the model wrote when it was refused."),
@@ -114,7 +116,7 @@ def _served(servers: str, model: str | None) -> ModelChoice:
     from pagecompiler.models import ModelNotFoundError, served_model
 
     context = click.get_current_context()
-    for name in ("method", "depth", "draft_model", "draft_device"):
+    for name in ("method", "depth", "draft_model", "draft_device", *HARDWARE_NAMES):
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             fail(f"--{name.replace('_', '-')} is for a model here; with --engine the server decides how it decodes", 2)
     try:
@@ -156,6 +158,7 @@ def decoding_options(options: dict[str, Any]) -> Decoding:
         draft_device=options["draft_device"],
         previous=not options["no_previous"],
         prefer=Prefer(options["prefer"]),
+        hardware=hardware_of(options),
     )
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Literal, Protocol
 
+from pagecompiler.engine.hardware import DEFAULT_HARDWARE, Hardware
+
 
 @dataclass(frozen=True, slots=True)
 class Message:
@@ -48,7 +50,7 @@ class Prefer(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Decoding:
-    """How an engine decodes. It changes the speed, never the text.
+    """How an engine decodes. It changes the speed, never the text but for how `hardware` rounds.
 
     `depth` None chooses the number of tokens to draft by measurement. `draft_model` is a smaller model of the
     same vocabulary, or a file with a multi-token-prediction block; `draft_device` the device that it runs on.
@@ -61,6 +63,7 @@ class Decoding:
     draft_device: str | None = None
     previous: bool = True
     prefer: Prefer = Prefer.LATENCY
+    hardware: Hardware = DEFAULT_HARDWARE
 
 
 class Verdict(StrEnum):
@@ -118,9 +121,11 @@ class Completion:
     """What one request produced, and what it cost.
 
     `tokens` are the ids of the emitted tokens without the end token, -1 where a server tells none. `target_passes`
-    and `draft_passes` count the decodes in which the request had a row. Of `drafted` tokens the target approved
+    and `draft_passes` count the decodes in which the request had a row; `verify_passes` are those behind the
+    prompt, in which it had `verify_rows` rows, padding included. Of `drafted` tokens the target approved
     `accepted`; `accepted_by_position` says how many at the first place of a guess, at the second, and so on, for
-    the first places only. `seconds` runs from admission to the end.
+    the first places only. `seconds` runs from admission to the end. `target_seconds`, `draft_seconds` and
+    `python_seconds` are its part of the time of its steps: what several requests share is divided by their rows.
     """
 
     text: str
@@ -134,6 +139,11 @@ class Completion:
     drafted: int = 0
     accepted: int = 0
     accepted_by_position: tuple[int, ...] = ()
+    verify_passes: int = 0
+    verify_rows: int = 0
+    target_seconds: float = 0.0
+    draft_seconds: float = 0.0
+    python_seconds: float = 0.0
     error: Exception | None = None
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import os
 import threading
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
 from pagecompiler.engine.base import EngineError, ModelLoadError, PromptTooLongError
+from pagecompiler.engine.hardware import usable_threads
 from pagecompiler.engine.llama.chat import ChatTemplate, PromptWriter
 from pagecompiler.engine.llama.lane import Job
 from pagecompiler.engine.llama.library import SUPPORTED_VERSION, Context, Model, native_support
@@ -26,6 +26,7 @@ from pagecompiler.engine.llama.probe import rollback_problem
 from pagecompiler.engine.llama.scheduler import KEEPERS, Scheduler
 from pagecompiler.engine.llama.target import NEXTN
 from pagecompiler.engine.llama.tuning import Tuning, tuning_key
+from pagecompiler.engine.planner import ALL_LAYERS
 from pagecompiler.engine.types import Decoding, EngineStats, GenerationEvent, Method, Request
 
 DEFAULT_LANES = 5
@@ -39,9 +40,9 @@ PLAIN = Decoding(method=Method.PLAIN)
 class LlamaEngine:
     """Runs up to `lanes` requests at once in one model.
 
-    `context_tokens` is the room of one lane: prompt and budget. `threads` defaults to the usable CPUs,
-    `gpu_layers` to all layers where llama.cpp has a GPU. `decoding` says where guesses come from; `tuning` is a
-    file that keeps what was measured; `deepest` bounds the guesses that memory is set aside for. Raises
+    `context_tokens` is the room of one lane: prompt and budget. `decoding` says where guesses come from and how the
+    model is laid onto the machine; `threads` and `gpu_layers` go before what its `hardware` says. `tuning` is a file
+    that keeps what was measured; `deepest` bounds the guesses that memory is set aside for. Raises
     ModelLoadError. `notes` say in one line each what is switched off and why. The thread that reads `events()`
     runs the model; `submit`, `cancel` and `close` may be called from any thread.
 
@@ -65,18 +66,27 @@ class LlamaEngine:
     ) -> None:
         if lanes < 1:
             raise ValueError("lanes must be at least 1")
+        hardware = decoding.hardware
         if gpu_layers is None:
-            gpu_layers = -1 if native_support().gpu else 0
-        self._chunk = GPU_CHUNK if gpu_layers else CPU_CHUNK
+            gpu_layers = ALL_LAYERS if hardware.gpu_layers is None else hardware.gpu_layers
+        if not native_support().gpu:
+            gpu_layers = 0
+        self._chunk = hardware.ubatch or (GPU_CHUNK if gpu_layers else CPU_CHUNK)
         self._lanes = lanes
         self._deepest = deepest
-        self._threads = threads or _usable_cpus()
+        self._hardware = hardware
+        self._threads = threads or hardware.threads or usable_threads()
         plan = plan_methods(path, decoding)
         self._tuning = Tuning(tuning) if tuning is not None and decoding.depth is None else None
         self._tuning_key = tuning_key(
-            path, build=f"{SUPPORTED_VERSION} {gpu_layers}", threads=self._threads, method=plan.main
+            path, build=f"{SUPPORTED_VERSION} {gpu_layers} {hardware}", threads=self._threads, method=plan.main
         )
-        self._model = Model(path, gpu_layers=gpu_layers, load_mtp=plan.main is Method.MTP and not decoding.draft_model)
+        self._model = Model(
+            path,
+            gpu_layers=gpu_layers,
+            load_mtp=plan.main is Method.MTP and not decoding.draft_model,
+            split_mode=hardware.split_mode,
+        )
         self._draft_model: Model | None = None
         try:
             self._prompts = PromptWriter(self._model, _template(self._model))
@@ -110,6 +120,7 @@ class LlamaEngine:
             threads=self._threads,
             rollback=deepest if self._model.recurrent else 0,
             taps=(NEXTN,) if plan.main is Method.MTP else (),
+            hardware=self._hardware,
         )
         problem = ""
         if plan.guesses:
@@ -198,12 +209,6 @@ class LlamaEngine:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
-
-
-def _usable_cpus() -> int:
-    if hasattr(os, "sched_getaffinity"):  # not on macOS and Windows
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _template(model: Model) -> ChatTemplate:

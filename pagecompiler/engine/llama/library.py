@@ -15,8 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from pagecompiler.engine.base import DecodeError, ModelLoadError, OutOfMemoryError
+from pagecompiler.engine.base import DecodeError, ModelLoadError
 from pagecompiler.engine.gguf_header import read_metadata
+from pagecompiler.engine.hardware import DEFAULT_HARDWARE, KV_TYPES, FlashAttention, Hardware, SplitMode
+from pagecompiler.engine.llama.native_errors import context_error, decode_error, model_error
 from pagecompiler.engine.llama.native_log import native_log
 from pagecompiler.engine.llama.rules import SequenceRules
 from pagecompiler.engine.llama.support import (
@@ -33,18 +35,28 @@ from pagecompiler.engine.llama.target import NEXTN, Batch, Logits, LostStateErro
 
 __all__ = ["SUPPORTED_VERSION", "Context", "Device", "Memory", "Model", "NativeSupport", "devices", "native_support"]
 
-_NO_SLOT, _ABORTED, _BAD_BATCH = 1, 2, -1
-_NO_MEMORY = ("failed to allocate", "unable to allocate", "out of memory", "failed to fit")
 _LONGEST_VALUE_BYTES = 1 << 20
+
+_SPLIT_MODES = {
+    SplitMode.NONE: native.LLAMA_SPLIT_MODE_NONE,
+    SplitMode.LAYER: native.LLAMA_SPLIT_MODE_LAYER,
+    SplitMode.ROW: native.LLAMA_SPLIT_MODE_ROW,
+}
+_FLASH_ATTENTION = {
+    FlashAttention.AUTO: native.LLAMA_FLASH_ATTN_TYPE_AUTO,
+    FlashAttention.OFF: native.LLAMA_FLASH_ATTN_TYPE_DISABLED,
+    FlashAttention.ON: native.LLAMA_FLASH_ATTN_TYPE_ENABLED,
+}
 
 
 class Model:
     """A loaded GGUF file with its tokenizer. Raises ModelLoadError.
 
-    `gpu_layers` counts layers on the GPU (-1: all), `device` names the only device to use (a GPU or `CPU`).
-    `load_mtp` also loads the multi-token-prediction block. `width` is the size of a hidden row; `recurrent` is
-    true when any layer keeps a recurrent state; `trained_context` is in tokens. `measure_only` allocates nothing:
-    contexts of such a model only make llama.cpp log what they would take.
+    `gpu_layers` counts layers on the GPU (-1: all), `device` names the only device to use (a GPU or `CPU`),
+    `split_mode` says how several GPUs share the model. `load_mtp` also loads the multi-token-prediction block.
+    `width` is the size of a hidden row; `recurrent` is true when any layer keeps a recurrent state;
+    `trained_context` is in tokens. `measure_only` allocates nothing: contexts of such a model only make llama.cpp
+    log what they would take.
     """
 
     def __init__(
@@ -54,6 +66,7 @@ class Model:
         gpu_layers: int = 0,
         load_mtp: bool = False,
         device: str | None = None,
+        split_mode: SplitMode = SplitMode.LAYER,
         measure_only: bool = False,
     ) -> None:
         read_metadata(path)  # llama.cpp aborts the process on some damaged headers
@@ -61,6 +74,7 @@ class Model:
         native_log.lines.clear()
         parameters = native.llama_model_default_params()
         parameters.n_gpu_layers = gpu_layers
+        parameters.split_mode = _SPLIT_MODES[split_mode]
         parameters.load_mtp = load_mtp
         if measure_only:
             parameters.no_alloc = True
@@ -73,14 +87,7 @@ class Model:
                 parameters.n_gpu_layers = -1
         self._pointer = native.llama_model_load_from_file(str(path).encode(), parameters)
         if not self._pointer:
-            log = native_log.text()
-            if any(sign in log for sign in _NO_MEMORY):
-                raise OutOfMemoryError(f"there is not enough memory for the weights of {path}", native_log=log)
-            raise ModelLoadError(
-                f"llama.cpp cannot load {path}",
-                hint="see the native log; the file may be damaged or its architecture too new",
-                native_log=log,
-            )
+            raise model_error(path)
         self._vocab = native.llama_model_get_vocab(self._pointer)
         self.path = path
         self.size = int(native.llama_vocab_n_tokens(self._vocab))
@@ -203,7 +210,8 @@ class Context:
     `tokens` is the room for all sequences together (one unified cache), `sequences` their number, `rows` the
     most rows of one decode, `outputs` the most rows with logits, `rollback` the recurrent snapshots kept a
     sequence. `taps` are the hidden rows to keep of each decode. `mtp` makes a context of the model's
-    multi-token-prediction block alone: its rows need hidden rows of the target, its memory is attention only.
+    multi-token-prediction block alone: its rows need hidden rows of the target, its memory is attention only. Of
+    `hardware` it takes flash attention and the formats of the cache. Raises ModelLoadError.
     """
 
     def __init__(
@@ -218,6 +226,7 @@ class Context:
         rollback: int = 0,
         taps: Sequence[int] = (),
         mtp: bool = False,
+        hardware: Hardware = DEFAULT_HARDWARE,
     ) -> None:
         parameters = native.llama_context_default_params()
         parameters.n_ctx = tokens
@@ -227,16 +236,15 @@ class Context:
         parameters.n_outputs_max = max(outputs, sequences)  # llama.cpp asserts the latter
         parameters.n_threads = parameters.n_threads_batch = threads
         parameters.kv_unified = True
+        parameters.flash_attn_type = _FLASH_ATTENTION[hardware.flash_attention]
+        parameters.type_k, parameters.type_v = KV_TYPES[hardware.kv_k], KV_TYPES[hardware.kv_v]
         parameters.no_perf = True
         if mtp:
             parameters.ctx_type = native.LLAMA_CONTEXT_TYPE_MTP
+        native_log.lines.clear()
         self._pointer = native.llama_init_from_model(model.pointer, parameters)
         if not self._pointer:
-            raise OutOfMemoryError(
-                f"llama.cpp cannot make a context of {tokens} tokens for {model.path}",
-                hint="too little memory? try fewer lanes or a smaller context",
-                native_log=native_log.text(),
-            )
+            raise context_error(model.path, tokens)
         self._vocabulary_size = model.size
         self._width = model.width
         self._rows = rows
@@ -299,7 +307,7 @@ class Context:
         self.memory.rules.check(batch)
         code = native.llama_decode(self._pointer, self._batch)
         if code != 0:
-            raise _decode_error(code)
+            raise decode_error(code)
         self.memory.rules.decoded(batch)
         if batch.outputs == 0:
             native.llama_synchronize(self._pointer)
@@ -364,14 +372,3 @@ def _inner_layers(verb: str, result: object, *arguments: object) -> Any:
             function.argtypes, function.restype = [native.llama_context_p_ctypes, *arguments], result
             return function
     raise ModelLoadError("this llama.cpp does not give access to inner layers")
-
-
-def _decode_error(code: int) -> DecodeError:
-    log = native_log.text()
-    if code == _NO_SLOT:
-        return DecodeError("no room for the batch in the context", hint="use fewer lanes", native_log=log)
-    if code == _BAD_BATCH:
-        return DecodeError("llama.cpp refused the batch", native_log=log)
-    if code == _ABORTED:
-        return LostStateError("the decode was aborted", native_log=log)
-    return LostStateError(f"llama.cpp failed while decoding (code {code})", native_log=log)

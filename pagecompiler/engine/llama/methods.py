@@ -103,11 +103,15 @@ def make_guesses(
             device = decoding.draft_device
             layers = -1 if native_support().gpu and device is None else 0
             loaded = source = Model(
-                decoding.draft_model, gpu_layers=layers, load_mtp=plan.main is Method.MTP, device=device
-            )
+                decoding.draft_model, gpu_layers=layers, load_mtp=plan.main is Method.MTP, device=device,
+                split_mode=decoding.hardware.split_mode,
+            )  # fmt: skip
         make = Mtp if plan.main is Method.MTP else DraftModel
         try:
-            drafter = make(model, source, tokens=tokens, sequences=sequences, rows=chunk, threads=threads)
+            drafter = make(
+                model, source, tokens=tokens, sequences=sequences, rows=chunk, threads=threads,
+                hardware=decoding.hardware,
+            )  # fmt: skip
         except ModelLoadError:
             if loaded is not None:
                 loaded.close()

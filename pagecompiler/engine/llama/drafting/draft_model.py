@@ -7,6 +7,7 @@ draft, because snapshots do not reach over single-token steps.
 from __future__ import annotations
 
 from pagecompiler.engine.base import ModelLoadError
+from pagecompiler.engine.hardware import DEFAULT_HARDWARE, Hardware
 from pagecompiler.engine.llama.drafting.follower import Follower
 from pagecompiler.engine.llama.library import Context, Model
 
@@ -18,7 +19,10 @@ class DraftModel(Follower):
 
     name = "draft"
 
-    def __init__(self, target: Model, model: Model, *, tokens: int, sequences: int, rows: int, threads: int) -> None:
+    def __init__(
+        self, target: Model, model: Model, *, tokens: int, sequences: int, rows: int, threads: int,
+        hardware: Hardware = DEFAULT_HARDWARE,
+    ) -> None:  # fmt: skip
         """Raises ModelLoadError when the vocabularies differ."""
         difference = _difference(target, model)
         if difference:
@@ -27,8 +31,8 @@ class DraftModel(Follower):
                 hint="a draft model needs the vocabulary of the model, take a smaller one of the same family",
             )
         context = Context(
-            model, tokens=tokens, sequences=sequences, rows=rows, outputs=sequences, threads=threads
-        )  # fmt: skip
+            model, tokens=tokens, sequences=sequences, rows=rows, outputs=sequences, threads=threads, hardware=hardware
+        )
         super().__init__(context, rows=rows)
 
 

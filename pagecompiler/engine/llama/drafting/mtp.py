@@ -7,6 +7,7 @@ over the same model, or over a file that holds nothing but the block.
 from __future__ import annotations
 
 from pagecompiler.engine.base import ModelLoadError
+from pagecompiler.engine.hardware import DEFAULT_HARDWARE, Hardware
 from pagecompiler.engine.llama.drafting.few_words import FewWords, trimmed_tables
 from pagecompiler.engine.llama.drafting.follower import Follower
 from pagecompiler.engine.llama.library import Context, Model
@@ -19,7 +20,10 @@ class Mtp(Follower):
     name = "mtp"
     taps = (NEXTN,)
 
-    def __init__(self, target: Model, model: Model, *, tokens: int, sequences: int, rows: int, threads: int) -> None:
+    def __init__(
+        self, target: Model, model: Model, *, tokens: int, sequences: int, rows: int, threads: int,
+        hardware: Hardware = DEFAULT_HARDWARE,
+    ) -> None:  # fmt: skip
         """Raises ModelLoadError when the file has no such block or does not fit to the target."""
         if model.nextn_layers < 1:
             raise ModelLoadError(
@@ -35,7 +39,7 @@ class Mtp(Follower):
             )
         context = Context(
             model, tokens=tokens, sequences=sequences, rows=rows, outputs=sequences, threads=threads,
-            taps=self.taps, mtp=True,
+            taps=self.taps, mtp=True, hardware=hardware,
         )  # fmt: skip
         few = None if tables is None else FewWords(context, tables, outputs=sequences)
         super().__init__(few or context, rows=rows, width=model.width)
