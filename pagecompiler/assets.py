@@ -26,13 +26,14 @@ class Asset:
 
 
 class AssetError(Exception):
-    """An image that cannot be used; `code` is its diagnostic's."""
+    """An image that cannot be used; `code` is its diagnostic's, `path` where it was looked for."""
 
-    def __init__(self, code: str, message: str, hint: str = "") -> None:
+    def __init__(self, code: str, message: str, hint: str = "", *, path: Path | None = None) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.hint = hint
+        self.path = path
 
 
 def resolve(src: str, folder: Path, root: Path | None = None) -> Asset:
@@ -49,18 +50,31 @@ def resolve(src: str, folder: Path, root: Path | None = None) -> Asset:
         raise AssetError("E0308", f"there is no file `{src}`") from error
     if not path.is_relative_to(top) or _climbs(src, folder.resolve(), top):
         raise AssetError("E0307", f"`{src}` leads out of the folder `{top.name}`")
+    return _read(src, path)
+
+
+def usable(path: Path) -> bool:
+    """Whether there is an image that browsers show."""
+    try:
+        _read(path.name, path)
+    except AssetError:
+        return False
+    return True
+
+
+def _read(src: str, path: Path) -> Asset:
     try:
         if not path.exists():
-            raise AssetError("E0308", f"there is no file `{src}`", _similar(path))
+            raise AssetError("E0308", f"there is no file `{src}`", _similar(path), path=path)
         if not path.is_file():
-            raise AssetError("E0309", f"`{src}` is not a file")
+            raise AssetError("E0309", f"`{src}` is not a file", path=path)
         with path.open("rb") as file:
             head = file.read(_SVG_HEAD)
     except OSError as error:
-        raise AssetError("E0309", f"`{src}` cannot be read: {error.strerror}") from error
+        raise AssetError("E0309", f"`{src}` cannot be read: {error.strerror}", path=path) from error
     size = measure(path, head)
     if size is None:
-        raise AssetError("E0309", f"`{src}` is not an image that browsers show")
+        raise AssetError("E0309", f"`{src}` is not an image that browsers show", path=path)
     return Asset(src, path, *size)
 
 

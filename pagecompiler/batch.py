@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from pagecompiler.engine.base import EngineError
 from pagecompiler.estimate import Estimate
 from pagecompiler.folder import FolderSpec
 from pagecompiler.generate import Dispatcher, Progress, Task
-from pagecompiler.inputs import FileDigests, is_current
+from pagecompiler.inputs import FileDigests, is_current, missed_images
 from pagecompiler.options import default_cache_dir, page_settings
 from pagecompiler.page_build import PageBuild
 from pagecompiler.record import read_record
@@ -136,12 +136,13 @@ class Batch:
     def _start(self, spec: FolderSpec) -> None:
         try:
             loaded = self._load(spec)
-            findings = list(check_links(spec, loaded, self.facts, normal(self._output)))
+            findings = list(self._check_links(spec, loaded))
         except SpecNotFound as error:
             self._end(spec, self._no_page(spec, (diagnostic("E0123", error.message, file=spec.name),)), {})
             return
         except CompileError as error:
-            self._end(spec, self._no_page(spec, error.diagnostics), error.sources)
+            result = replace(self._no_page(spec, error.diagnostics), inputs=missed_images(error.images))
+            self._end(spec, result, error.sources)
             return
         kept = self._kept(spec, loaded) if not findings else None
         if kept is not None:
@@ -196,6 +197,11 @@ class Batch:
         self._estimate.start(spec.path, 0)
         self._told(result, sources)
         self._tell()
+
+    def _check_links(self, spec: FolderSpec, loaded: LoadedSpec) -> Iterable[Diagnostic]:
+        if self._folder is None:
+            return ()
+        return check_links(spec, loaded, self.facts, normal(self._output))
 
     def _kept(self, spec: FolderSpec, loaded: LoadedSpec) -> PageResult | None:
         """The page as it is, if it was built from all this already."""

@@ -6,10 +6,13 @@ nothing (network file systems, some containers), one looks again and again inste
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import os
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from watchdog.events import (
@@ -24,6 +27,9 @@ from watchdog.events import (
 from watchdog.observers import Observer
 from watchdog.observers.api import ObservedWatch
 
+# It complains about a folder that has gone; what was in it is found out by looking.
+logging.getLogger("watchdog").addHandler(logging.NullHandler())
+
 POLL_SECONDS = 0.5
 # Opening and reading are events, too; answering them by reading would never end.
 _TOLD = frozenset({EVENT_TYPE_CREATED, EVENT_TYPE_MODIFIED, EVENT_TYPE_CLOSED, EVENT_TYPE_MOVED, EVENT_TYPE_DELETED})
@@ -31,6 +37,7 @@ _TOLD = frozenset({EVENT_TYPE_CREATED, EVENT_TYPE_MODIFIED, EVENT_TYPE_CLOSED, E
 
 class Changes:
     """Waits for changes under watched folders, but not in the `ignored` ones, of which those named `.…` are all.
+    In the ignored ones that were named it counts only when something is deleted.
 
     `debounce_seconds` is how long it must be quiet after a change before it counts. With `poll`, or when the
     system cannot watch any more folders (`say` is told), it counts every half second that there may be one.
@@ -53,7 +60,8 @@ class Changes:
         self._closed = False
         self._poll = poll
         self._looked = time.monotonic()
-        self._watched: dict[Path, tuple[bool, ObservedWatch]] = {}
+        self._watched: dict[Path, _Watched] = {}
+        self._deleted: set[Path] = set()
         self._observer = Observer()
         self._handler = _Handler(self._hear)
         if not poll:
@@ -64,20 +72,37 @@ class Changes:
         """Whether there is nothing to wait for any more."""
         return self._closed
 
-    def watch(self, folders: Mapping[Path, bool]) -> None:
-        """Watch exactly these folders; the value says whether with all folders in them."""
+    @property
+    def pending(self) -> bool:
+        """Whether `wait` will return by itself."""
+        return self._poll or self._changed is not None
+
+    def watch(self, folders: Mapping[Path, bool]) -> bool:
+        """Watch exactly these folders, or where one is missing the nearest above it; the value says whether with all
+        folders in them. Gives whether there are new ones: what happened in them until now was not heard.
+        """
         if self._poll:
-            return
-        wanted = {path.resolve(): deep for path, deep in folders.items() if path.is_dir()}
-        for path in [path for path, (deep, _) in self._watched.items() if wanted.get(path) is not deep]:
-            self._observer.unschedule(self._watched.pop(path)[1])
+            return False
+        wanted: dict[Path, bool] = {}
+        for folder, deep in folders.items():
+            path = next(place for place in (folder.resolve(), *folder.resolve().parents) if place.is_dir())
+            wanted[path] = wanted.get(path, False) or (deep and path == folder.resolve())
+        with self._state:
+            deleted, self._deleted = self._deleted, set()
+        for path, watched in list(self._watched.items()):
+            if wanted.get(path) is not watched.deep or path in deleted or _inode(path) != watched.inode:
+                with contextlib.suppress(KeyError):  # watchdog itself forgets a folder that was deleted
+                    self._observer.unschedule(self._watched.pop(path).watch)
+        new = [path for path in wanted if path not in self._watched]
         try:
-            for path, deep in wanted.items():
-                if path not in self._watched:
-                    self._watched[path] = (deep, self._observer.schedule(self._handler, str(path), recursive=deep))
+            for path in new:
+                inode = _inode(path)
+                watch = self._observer.schedule(self._handler, str(path), recursive=wanted[path])
+                self._watched[path] = _Watched(wanted[path], inode, watch)
         except OSError as error:
             self._say(f"cannot watch more folders ({error.strerror or error}); looking every {POLL_SECONDS} s instead")
             self._poll = True
+        return bool(new)
 
     def wait(self) -> bool:
         """Wait for the next change, and until it is quiet after it; false when closed."""
@@ -118,20 +143,40 @@ class Changes:
         paths = [os.fsdecode(path) for path in (event.src_path, event.dest_path) if path]
         if event.event_type not in _TOLD or (event.is_directory and event.event_type == EVENT_TYPE_MODIFIED):
             return
-        if all(self._is_ignored(Path(path)) for path in paths):
+        deleted = event.event_type == EVENT_TYPE_DELETED
+        if all(self._is_ignored(Path(path), deleted=deleted) for path in paths):
             return
         with self._state:
+            if deleted:
+                self._deleted.update(path for path in map(Path, paths) if path in self._watched)
             self._changed = time.monotonic()
             self._count += 1
             self._state.notify_all()
 
-    def _is_ignored(self, path: Path) -> bool:
-        if not self._ignored.isdisjoint((path, *path.parents)):
+    def _is_ignored(self, path: Path, *, deleted: bool) -> bool:
+        if not deleted and not self._ignored.isdisjoint((path, *path.parents)):
             return True
         # An editor's own files, and the cache; what is renamed from one of them has another path as well.
         roots = [root for root in self._watched if path.is_relative_to(root)]
         parts = path.relative_to(max(roots, key=lambda root: len(root.parts))).parts if roots else (path.name,)
         return any(part.startswith(".") or part.endswith("~") for part in parts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Watched:
+    """A folder that is watched, and not another one that has got its name since."""
+
+    deep: bool
+    inode: tuple[int, int] | None
+    watch: ObservedWatch
+
+
+def _inode(path: Path) -> tuple[int, int] | None:
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return stat.st_dev, stat.st_ino
 
 
 class _Handler(FileSystemEventHandler):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from pagecompiler.codes import CODES, Severity, severity
@@ -65,15 +66,22 @@ def diagnostic(
 class CompileError(Exception):
     """The spec or the page is wrong; carries every finding. Exit code 1.
 
-    `sources` has the texts of the files that the findings point into, by name, as far as they are known.
+    `sources` has the texts of the files that the findings point into, by name, as far as they are known; `images`
+    are those that are missing or no images.
     """
 
     exit_code = 1
 
-    def __init__(self, diagnostics: tuple[Diagnostic, ...], sources: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        diagnostics: tuple[Diagnostic, ...],
+        sources: Mapping[str, str] | None = None,
+        images: Collection[Path] = (),
+    ) -> None:
         super().__init__("; ".join(d.message for d in diagnostics))
         self.diagnostics = diagnostics
         self.sources = dict(sources or {})
+        self.images = tuple(images)
 
 
 _MAX_SHOWN = 100  # columns of a source line around the caret

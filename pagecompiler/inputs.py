@@ -6,9 +6,11 @@ import hashlib
 import json
 import os
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 from pagecompiler import yaml_source
+from pagecompiler.assets import usable
 from pagecompiler.record import PageRecord
 from pagecompiler.spec import LoadedSpec
 
@@ -27,6 +29,14 @@ def read_inputs(loaded: LoadedSpec) -> Inputs:
         texts = [text for name, text in loaded.sources.items() if name != loaded.name]
         inputs.append((str(loaded.site.resolve()), _digest(texts[0] if texts else "")))
     return tuple(inputs)
+
+
+def missed_images(images: Iterable[Path]) -> Inputs:
+    """Images that could not be used a moment ago, with their digests; that of none for one that could be used now,
+    so that it counts as changed.
+    """
+    before = [(path, digest_file(path)) for path in images]
+    return tuple((str(path), "" if usable(path) else digest) for path, digest in before)
 
 
 def digest_file(path: Path) -> str:

@@ -20,7 +20,7 @@ from pagecompiler.engine.base import EngineError
 from pagecompiler.engine.types import Message
 from pagecompiler.files import write_atomic
 from pagecompiler.generate import Task, engine_diagnostic
-from pagecompiler.inputs import digest_file, read_inputs
+from pagecompiler.inputs import digest_file, missed_images, read_inputs
 from pagecompiler.languages import labels
 from pagecompiler.link import LinkContext, link
 from pagecompiler.lint import lint
@@ -204,9 +204,16 @@ class PageBuild:
         sources = [image.src for image in (*images, page.image) if image is not None]
         for source in (*sources, *([page.favicon] if page.favicon else [])):
             if source not in self.assets:
-                asset = resolve(source, self.loaded.folder, self.loaded.root)
+                asset = self.find_asset(source)
                 self.assets[source] = asset
                 self.inputs.append((str(asset.path), digest_file(asset.path)))
+
+    def find_asset(self, source: str) -> Asset:
+        try:
+            return resolve(source, self.loaded.folder, self.loaded.root)
+        except AssetError as error:
+            self.inputs += missed_images([error.path] if error.path is not None else [])
+            raise
 
     def messages(self, block: Block) -> tuple[Message, ...]:
         return block_messages(block.structure, self.loaded.page, self.prompts)

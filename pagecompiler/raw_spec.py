@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from pagecompiler import yaml_source
@@ -51,13 +52,14 @@ def is_private(text: str) -> bool:
 
 @dataclass
 class RawSpec:
-    """`broken` are values that were reported already; they are None in `value`."""
+    """`broken` are values that were reported already; they are None in `value`. `images` cannot be used."""
 
     source: Source
     value: Any = None
     positions: dict[SpecPath, Place] = field(default_factory=dict)
     keys: dict[SpecPath, Place] = field(default_factory=dict)
     broken: set[SpecPath] = field(default_factory=set)
+    images: set[Path] = field(default_factory=set)
     sources: dict[str, Source] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -38,7 +38,8 @@ class BlockResult:
 class PageResult:
     """A finished build. `html` is None when it failed; `diagnostics` holds warnings and notes too.
 
-    `inputs` are the files that were read, with the digests of what was read.
+    `inputs` are the files that were read, with the digests of what was read; of a spec that could not be loaded
+    they are the images that it needs.
     """
 
     spec: str

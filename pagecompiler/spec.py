@@ -101,7 +101,7 @@ def load_spec(source: Path | str, *, data: bytes | None = None, root: Path | Non
     findings = _ordered(findings, name)
     sources = {other: source.text for other, source in raw.sources.items()}
     if page is None or any(finding.severity == "error" for finding in findings):
-        raise CompileError(tuple(findings), sources)
+        raise CompileError(tuple(findings), sources, raw.images)
     return LoadedSpec(
         page,
         name,

@@ -198,6 +198,7 @@ def _images(everything: list[Part], raw: RawSpec, folder: Path, roots: Mapping[s
             try:
                 assets.resolve(src, folder, roots[raw.at((*path, name)).file])
             except assets.AssetError as error:
+                raw.images |= {error.path} if error.path is not None else set()
                 yield error.code, error.message, raw.at((*path, name)), error.hint
 
 

@@ -1,12 +1,11 @@
 """Rebuilds pages when what they are made of changes: one round at a time, and the latest save wins.
 
 Events only wake it up; what to build is decided by contents. A page is built again when a file that it was made
-of has another content, when a site file appears or goes, and when the templates change.
+of has another content, when a site file appears or goes, when the templates change, and when the page is gone.
 """
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -21,21 +20,22 @@ from pagecompiler.options import PROJECT_MARKS, page_settings
 from pagecompiler.outputs import OutputError
 from pagecompiler.resources import template_dir
 from pagecompiler.site import find_site
-from pagecompiler.survey import PageFacts
+from pagecompiler.survey import PageFacts, normal
 
-_IMAGES = frozenset({".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".svg", ".ico", ".bmp"})
-
-_MAX_FILES = 20_000
+_ABOUT_OTHER_PAGES = frozenset({"E0311", "W0312"})
 
 
 @dataclass(frozen=True, slots=True)
 class _Built:
-    """What the last build of a page, good or not, was made of."""
+    """What the last build of a page, good or not, was made of.
+
+    `others` stands for what was known of the other pages where that was a reason for complaints, else it is empty.
+    """
 
     inputs: Inputs
     settings: str
     ok: bool
-    images: str
+    others: str
 
 
 class _SupersededError(Exception):
@@ -70,17 +70,19 @@ class Watch:
         self._built: dict[Path, _Built] = {}
         self._digests = FileDigests()
         self._facts: dict[Path, PageFacts | None] = {}
-        self._before: dict[Path, tuple[Inputs, str, str]] = {}
+        self._around: dict[Path, tuple[Path | None, str]] = {}
+        self._problem = ""
+        self._before: dict[Path, tuple[Inputs, str]] = {}
         self._waiting: set[Path] = set()
         self.good_pages = 0
 
     def run(self) -> None:
         """Build what is not current, then wait for the next change, and so on."""
+        self._find_specs()
         self._changes.watch(self._places())
         while True:
             self.update()
-            self._changes.watch(self._places())
-            if not self._changes.wait():
+            if not self._changes.watch(self._places()) and not self._changes.wait():
                 return
 
     def update(self) -> None:
@@ -104,23 +106,29 @@ class Watch:
             try:
                 batch.survey()
                 batch.run()
-                return
+                if self._changes.pending:
+                    return
             except _SupersededError:
                 if not self._changes.wait():
                     return
 
     def _find_specs(self) -> None:
+        self._around.clear()
         if self._folder is None:
             self._specs = [FolderSpec(self._target, self._options.output or Path())]
             return
         try:
             found = find_specs(self._folder, self._options.output or Path())
         except OutputError as error:
-            self._say(str(error))
+            if self._problem != str(error):
+                self._problem = str(error)
+                self._say(self._problem)
             return
+        self._problem = ""
         paths = {spec.path for spec in found}
         for spec in self._specs:
             if spec.path not in paths and self._built.pop(spec.path, None) is not None:
+                self._facts.pop(normal(spec.output), None)
                 self._say(f"{spec.name} has gone; {spec.output} stays")
         self._specs = found
 
@@ -128,27 +136,32 @@ class Watch:
         built = self._built.get(spec.path)
         if built is None:
             return self._folder is not None or spec.path.exists()
-        if built.settings != self._settings(spec) or any(self._digests(path) != was for path, was in built.inputs):
+        if built.settings != self._surroundings(spec)[1]:
             return True
-        # A spec that fails may be waiting for an image that nobody could look at yet.
-        return not built.ok and built.images != self._images(spec)
+        if any(self._digests(path) != was for path, was in built.inputs):
+            return True
+        if built.others and built.others != self._others():
+            return True
+        return built.ok and not spec.output.exists()
 
-    def _look(self, spec: FolderSpec) -> tuple[Inputs, str, str]:
+    def _look(self, spec: FolderSpec) -> tuple[Inputs, str]:
         """What a spec is made of now, as far as one knows before it is loaded."""
         known = self._built.get(spec.path)
-        site = self._site(spec)
+        site, settings = self._surroundings(spec)
         paths = [str(spec.path.resolve()), *([str(site.resolve())] if site is not None else [])]
         paths += [path for path, _ in known.inputs if path not in paths] if known is not None else []
-        images = "" if known is not None and known.ok else self._images(spec)
-        return tuple((path, self._digests(path)) for path in paths), self._settings(spec), images
+        return tuple((path, self._digests(path)) for path in paths), settings
 
     def _take(self, result: PageResult, sources: Mapping[str, str]) -> None:
         spec = next(spec for spec in self._specs if spec.name == result.spec)
-        inputs, settings, images = self._before[spec.path]
-        if not result.ok and not images:
-            images = self._images(spec)
+        inputs, settings = self._before[spec.path]
+        if str(spec.path.resolve()) not in dict(result.inputs):  # it could not be loaded
+            inputs = tuple((dict(inputs) | dict(result.inputs)).items())
+        else:
+            inputs = result.inputs
+        lost = any(finding.code in _ABOUT_OTHER_PAGES for finding in result.diagnostics)
         self._waiting.discard(spec.path)
-        self._built[spec.path] = _Built(result.inputs or inputs, settings, result.ok, images)
+        self._built[spec.path] = _Built(inputs, settings, result.ok, self._others() if lost else "")
         self.good_pages += result.ok
         self._told(result, sources)
 
@@ -157,35 +170,38 @@ class Watch:
         if self._changes.closed:
             raise _SupersededError
         if self._changes.due():
+            self._around.clear()
             by_path = {spec.path: spec for spec in self._specs}
-            if any(self._look(by_path[path])[:2] != self._before[path][:2] for path in self._waiting):
+            if any(self._look(by_path[path]) != self._before[path] for path in self._waiting):
                 raise _SupersededError
 
-    def _settings(self, spec: FolderSpec) -> str:
-        return page_settings(self._source.model, self._options, self._site(spec))
+    def _surroundings(self, spec: FolderSpec) -> tuple[Path | None, str]:
+        """The site file and the settings of a page, looked for once in a folder at each look."""
+        folder = spec.path.parent
+        if folder not in self._around:
+            site = find_site(folder, self._folder)
+            self._around[folder] = site, page_settings(self._source.model, self._options, site)
+        return self._around[folder]
 
-    def _site(self, spec: FolderSpec) -> Path | None:
-        return find_site(spec.path.parent, self._folder)
-
-    def _images(self, spec: FolderSpec) -> str:
-        """Stands for the images that a spec could use, or for some thousands of them."""
-        found = itertools.islice(_files(self._folder or spec.path.parent), _MAX_FILES)
-        stats = [(path, os.stat(path)) for path in found if os.path.splitext(path)[1].lower() in _IMAGES]
-        return settings_digest(sorted((path, stat.st_size, stat.st_mtime_ns) for path, stat in stats))
+    def _others(self) -> str:
+        """Stands for what links between pages depend on."""
+        known = [(str(path), sorted(facts.section_ids) if facts else None) for path, facts in self._facts.items()]
+        return settings_digest(*sorted(known, key=lambda entry: entry[0]))
 
     def _places(self) -> dict[Path, bool]:
         """The folders to watch, and whether with everything in them."""
-        places = {template_dir(): True}
-        if self._folder is not None:
-            places[self._folder] = True
-        for spec in self._specs or [FolderSpec(self._target, Path())]:
+        folders = {place for folder in {spec.path.parent for spec in self._specs} for place in _up(folder)}
+        for spec in self._specs:
             built = self._built.get(spec.path)
-            files = [Path(path) for path, _ in built.inputs] if built is not None else []
-            for path in (*_up(spec.path.parent), *(file.parent for file in (*files, spec.path.resolve()))):
-                inside = self._folder is not None and path.resolve().is_relative_to(self._folder.resolve())
-                if not inside:
-                    places.setdefault(path.resolve(), False)
-        return places
+            folders.update(Path(os.path.dirname(path)) for path, _ in (built.inputs if built is not None else ()))
+            folders.update((spec.output.parent, spec.path.resolve().parent))
+        places = {folder.resolve() for folder in folders}
+        deep = {template_dir()}
+        if self._folder is not None:
+            top = self._folder.resolve()
+            places = {place for place in places if not place.is_relative_to(top)}
+            deep.add(top)
+        return dict.fromkeys(places, False) | dict.fromkeys(deep, True)
 
 
 def _up(folder: Path) -> Iterator[Path]:
@@ -196,12 +212,6 @@ def _up(folder: Path) -> Iterator[Path]:
             yield from above[: index + 1]
             return
     yield above[0]
-
-
-def _files(folder: Path) -> Iterator[str]:
-    for place, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        yield from (os.path.join(place, name) for name in sorted(names))
 
 
 def output_places(target: Path, output: Path) -> list[Path]:

@@ -263,10 +263,7 @@ def test_images_and_the_site_file_count(spec: Path, start: Callable[..., Watcher
     picture = spec.parent / "img" / "a.svg"
     picture.parent.mkdir()
     picture.write_text(PICTURE, encoding="utf-8")
-    spec.touch()  # only the folder of the spec is watched until the image has been found
-    while not (result := watcher.expect()).ok:
-        pass
-    assert 'width="4"' in (result.html or "")
+    watcher.expect_text('width="4"')
     picture.write_text(PICTURE.replace("4", "8"), encoding="utf-8")
     watcher.expect_text('width="8"')
     assert 'width="8"' in (watcher.output.parent / "img" / "a.svg").read_text(encoding="utf-8")
@@ -275,6 +272,71 @@ def test_images_and_the_site_file_count(spec: Path, start: Callable[..., Watcher
     watcher.expect_text("Imprint")
     site.unlink()
     while "Imprint" in (watcher.expect().html or ""):
+        pass
+
+
+def test_an_image_that_comes_in_pieces_into_a_folder_that_was_empty(spec: Path, start: Callable[..., Watcher]) -> None:
+    picture = spec.parent / "img" / "deep" / "a.svg"
+    picture.parent.mkdir(parents=True)
+    spec.write_text("title: T\nhero: {heading: H, image: {src: img/deep/a.svg, alt: A}}\n", encoding="utf-8")
+    watcher = start(spec)
+    watcher.expect_code("E0308")
+    picture.write_text("<sv", encoding="utf-8")
+    watcher.expect_code("E0309")
+    picture.write_text(PICTURE, encoding="utf-8")
+    watcher.expect_text('width="4"')
+    picture.unlink()
+    watcher.expect_code("E0308")
+    assert watcher.output.exists()
+    picture.write_text(PICTURE.replace("4", "8"), encoding="utf-8")
+    watcher.expect_text('width="8"')
+
+
+@pytest.mark.parametrize("folder", [False, True])
+def test_a_page_that_is_deleted_comes_back(spec: Path, start: Callable[..., Watcher], folder: bool) -> None:
+    watcher = start(spec.parent if folder else spec)
+    page = watcher.output / "page.html" if folder else watcher.output
+    assert watcher.expect().ok
+    before = page.read_bytes()
+    page.unlink()
+    assert watcher.expect().ok and page.read_bytes() == before
+    shutil.rmtree(page.parent)
+    assert watcher.expect().ok and page.read_bytes() == before
+    page.unlink()
+    assert watcher.expect().ok and page.read_bytes() == before
+    assert sorted(watcher.asked) == ["hero", "one", "style"]
+
+
+@pytest.mark.parametrize("folder", [False, True])
+def test_a_folder_of_specs_that_goes_and_comes_back(spec: Path, start: Callable[..., Watcher], folder: bool) -> None:
+    """As it does when one changes the branch in git."""
+    watcher = start(spec.parent if folder else spec)
+    assert watcher.expect().ok
+    for text in ("second", "third"):
+        shutil.rmtree(spec.parent)
+        if folder:
+            watcher.expect_said("has gone")
+            watcher.said.clear()
+        else:
+            watcher.expect_code("E0123")
+        spec.parent.mkdir()
+        _in_place(spec, SPEC.replace("@", text))
+        watcher.expect_text(text)
+
+
+def test_a_page_that_another_one_mends(spec: Path, start: Callable[..., Watcher]) -> None:
+    _in_place(spec, SPEC.replace("@", "'see [news](news.html#two)'"))
+    news = spec.with_name("news.yaml")
+    _in_place(news, SPEC.replace("@", "news"))
+    watcher = start(spec.parent)
+    watcher.expect_code("E0311")
+    _in_place(news, SPEC.replace("@", "news").replace("One", "Two"))
+    watcher.expect_text("see ", "page")
+    # Said of a page that is not there, it is no error, but it is said no longer when the page comes.
+    _in_place(spec, SPEC.replace("@", "'see [more](more.html)'"))
+    watcher.expect_code("W0312")
+    _in_place(spec.with_name("more.yaml"), SPEC.replace("@", "more"))
+    while watcher.expect("page").diagnostics:
         pass
 
 
