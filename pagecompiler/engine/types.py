@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
+from itertools import zip_longest
 from pathlib import Path
 from time import perf_counter
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from pagecompiler.engine.hardware import DEFAULT_HARDWARE, Hardware
 
@@ -178,6 +179,7 @@ class TracedToken:
 class GenerationEvent:
     """Something that happened to a request. `text` is whole characters only; the counts are those so far.
 
+    `passes` and `rows` are the `verify_passes` and `verify_rows` of the completion that is being written.
     A request that is admitted once more begins anew: its text until then is void. `at` is when it happened, in
     seconds on the clock of `time.perf_counter`. `trace` tells of the tokens of a traced request that this pass brought,
     whether or not they completed a character.
@@ -192,6 +194,8 @@ class GenerationEvent:
     completion: Completion | None = None
     at: float = field(default_factory=perf_counter)
     trace: tuple[TracedToken, ...] = ()
+    passes: int = 0
+    rows: int = 0
 
 
 @dataclass(slots=True)
@@ -199,6 +203,9 @@ class EngineStats:
     """Totals since the engine was made; times in seconds. `rows` are those of the target, padding included.
 
     `verify_passes`, `verify_rows` and `verify_seconds` (drafting and Python included) are those behind the prompts.
+    `accepted_by_position` is that of finished requests. `draft_seconds` are those in which the target waited for the
+    guesses of a model: nothing of them is hidden behind its own passes, wherever that model runs (`draft_device`,
+    empty for the device of the target).
     """
 
     target_passes: int = 0
@@ -215,4 +222,21 @@ class EngineStats:
     draft_seconds: float = 0.0
     verify_seconds: float = 0.0
     python_seconds: float = 0.0
+    accepted_by_position: tuple[int, ...] = ()
+    draft_device: str = ""
     native_log: list[str] = field(default_factory=list)
+
+    @property
+    def rows_per_pass(self) -> float:
+        """The rows of all lanes that a pass behind the prompts verified."""
+        return self.verify_rows / self.verify_passes if self.verify_passes else 0.0
+
+    def since(self, before: EngineStats) -> EngineStats:
+        """What was added after a snapshot of these totals."""
+        changes: dict[str, Any] = {}
+        for each in fields(self):
+            now, then = getattr(self, each.name), getattr(before, each.name)
+            if isinstance(now, int | float):
+                changes[each.name] = now - then
+        positions = zip_longest(self.accepted_by_position, before.accepted_by_position, fillvalue=0)
+        return replace(self, **changes, accepted_by_position=tuple(now - then for now, then in positions))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -389,9 +390,53 @@ def test_the_counts_add_up(hybrid_path, drafts):
     for c in completions:
         assert sum(c.accepted_by_position) == c.accepted
         assert list(c.accepted_by_position) == sorted(c.accepted_by_position, reverse=True)
-    assert stats.verify_rows >= stats.verify_passes
+    assert stats.accepted_by_position == tuple(sum(c.accepted_by_position[i] for c in completions) for i in range(3))
+    assert stats.verify_rows == sum(c.verify_rows for c in completions)
+    assert stats.rows_per_pass > max(c.verify_rows / c.verify_passes for c in completions), "lanes share passes"
     assert stats.draft_passes > 0
-    assert min(stats.target_seconds, stats.draft_seconds, stats.python_seconds) > 0
+
+
+def test_the_lanes_share_the_time_of_their_steps(hybrid_path, drafts):
+    with make_engine(hybrid_path, Decoding(Method.DRAFT, 3, draft_model=drafts["qwen35"])) as engine:
+        completions = run(engine, requests())
+        stats = engine.stats()
+    for name in ("target_seconds", "draft_seconds"):
+        parts = [getattr(c, name) for c in completions]
+        assert min(parts) > 0
+        assert sum(parts) == pytest.approx(getattr(stats, name))
+    # What is left belongs to nobody: ending a request, for one.
+    assert 0 < sum(c.python_seconds for c in completions) <= stats.python_seconds
+
+
+def test_totals_can_be_taken_between_two_looks(hybrid_path):
+    with make_engine(hybrid_path, Decoding(Method.MTP, 2)) as engine:
+        first = run(engine, requests())
+        before = replace(engine.stats())
+        second = run(engine, requests())
+        spent = engine.stats().since(before)
+    assert spent.tokens == sum(len(c.tokens) for c in second)
+    assert spent.verify_rows == sum(c.verify_rows for c in second)
+    assert before.tokens == sum(len(c.tokens) for c in first)
+    assert sum(spent.accepted_by_position) == spent.accepted
+
+
+@pytest.mark.parametrize("device", [None, "CPU"])
+def test_the_totals_name_the_device_of_the_draft(models, drafts, device):
+    decoding = Decoding(Method.DRAFT, 2, draft_model=drafts["llama"], draft_device=device)
+    with make_engine(models["llama"], decoding) as engine:
+        run(engine, requests())
+        assert engine.stats().draft_device == (device or "")
+        assert engine.stats().draft_seconds > 0
+
+
+def test_events_count_passes_and_rows(hybrid_path):
+    with make_engine(hybrid_path, Decoding(Method.MTP, 2)) as engine:
+        number = engine.submit(requests()[0])
+        texts = [event for event in engine.events() if event.request == number and event.kind != "admitted"]
+    last = texts[-1]
+    assert (last.passes, last.rows) == (last.completion.verify_passes, last.completion.verify_rows)
+    assert last.rows == 3 * last.passes, "a pending token and two guesses"
+    assert [event.passes for event in texts] == sorted(event.passes for event in texts)
 
 
 def test_inner_layers_can_be_read(model_path):

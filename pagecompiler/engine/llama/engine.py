@@ -73,6 +73,7 @@ class LlamaEngine:
             gpu_layers = 0
         self._chunk = hardware.ubatch or (GPU_CHUNK if gpu_layers else CPU_CHUNK)
         self._lanes = lanes
+        self._draft_device = decoding.draft_device or ""
         self._deepest = deepest
         self._hardware = hardware
         self._threads = threads or hardware.threads or usable_threads()
@@ -188,6 +189,7 @@ class LlamaEngine:
     def stats(self) -> EngineStats:
         """Totals since the engine was made."""
         self._scheduler.stats.native_log = list(native_log.lines)
+        self._scheduler.stats.draft_device = self._draft_device
         return self._scheduler.stats
 
     def close(self) -> None:

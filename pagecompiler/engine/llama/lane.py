@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Sequence
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Literal
 
@@ -28,13 +29,21 @@ class Job:
         self.prefix = prompt.tokens[: prompt.shared]  # what it shares with others
 
 
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """Why a request ended."""
+
+    reason: FinishReason
+    error: Exception | None = None
+
+
 class Lane:
     """A job in a sequence of the model.
 
     `position` counts the tokens in the model's memory. While it is below the length of the prompt the lane is
     being filled; afterwards `pending` holds the token that was picked and not yet decoded. `owed` are tokens
     before it that were decoded, approved and lost again with a rejected guess. `turn` orders lanes by their last
-    step. `trace` notes what is told of each token.
+    step. `trace` notes what is told of each token. `ending` is set when the request has ended, until the lane is freed.
     """
 
     def __init__(self, job: Job, sequence: int, mask: SlotMask | None, trace: Trace | None = None) -> None:
@@ -47,11 +56,15 @@ class Lane:
         self.turn = 0
         self.reused = 0
         self.passes = 0
+        self.verify_passes = 0
+        self.verify_rows = 0
         self.draft_passes = 0
         self.drafted = 0
         self.accepted = 0
-        self._accepted_by_position: list[int] = []
+        self.target_seconds = self.draft_seconds = self.python_seconds = 0.0
+        self.accepted_by_position: list[int] = []
         self.emitted: list[int] = []
+        self.ending: Ending | None = None
         self.trace = trace
         self._started = perf_counter()
         self._mask = mask
@@ -74,8 +87,9 @@ class Lane:
         """A guess of `drafted` tokens was verified and the first `accepted` were approved."""
         self.drafted += drafted
         self.accepted += accepted
-        counts = self._accepted_by_position
-        counts.extend([0] * (min(drafted, COUNTED_POSITIONS) - len(counts)))
+        counts = self.accepted_by_position
+        while len(counts) < drafted and len(counts) < COUNTED_POSITIONS:
+            counts.append(0)
         for position in range(min(accepted, COUNTED_POSITIONS)):
             counts[position] += 1
 
@@ -87,18 +101,15 @@ class Lane:
         """Emit a token; the whole characters it completes, and why the request ends, if it does."""
         self.emitted.append(token)
         self.pending = token
-        if self._mask:
+        if self._mask is not None:
             self._mask.feed(piece)
         text = self._decoder.decode(piece)
-        verdict = Verdict.GO
         if text:
             self._text.append(text)
-            if self._monitor:
+            if self._monitor is not None:
                 verdict = self._monitor.feed(text)
-        if verdict is Verdict.DONE:
-            return text, FinishReason.DONE
-        if verdict is Verdict.STUCK:
-            return text, FinishReason.STUCK
+                if verdict is not Verdict.GO:
+                    return text, FinishReason(verdict.value)
         return text, FinishReason.LENGTH if len(self.emitted) >= self.job.request.max_tokens else None
 
     def event(
@@ -114,14 +125,16 @@ class Lane:
             accepted=self.accepted,
             completion=completion,
             trace=self.trace.take() if self.trace else (),
+            passes=self.verify_passes,
+            rows=self.verify_rows,
         )
 
-    def completion(self, reason: FinishReason, error: Exception | None = None) -> Completion:
+    def completion(self, ending: Ending) -> Completion:
         """What the request produced; a character that was cut at the end is left out."""
         return Completion(
             text="".join(self._text),
             tokens=tuple(self.emitted),
-            reason=reason,
+            reason=ending.reason,
             seconds=perf_counter() - self._started,
             prompt_tokens=len(self.job.prompt.tokens),
             prompt_reused=self.reused,
@@ -129,6 +142,11 @@ class Lane:
             draft_passes=self.draft_passes,
             drafted=self.drafted,
             accepted=self.accepted,
-            accepted_by_position=tuple(self._accepted_by_position),
-            error=error,
+            accepted_by_position=tuple(self.accepted_by_position),
+            verify_passes=self.verify_passes,
+            verify_rows=self.verify_rows,
+            target_seconds=self.target_seconds,
+            draft_seconds=self.draft_seconds,
+            python_seconds=self.python_seconds,
+            error=ending.error,
         )

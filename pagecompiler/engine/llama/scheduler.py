@@ -11,15 +11,17 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from time import perf_counter
 
 from pagecompiler.engine.base import DecodeError
 from pagecompiler.engine.llama.drafting.base import Drafter, Guess
 from pagecompiler.engine.llama.drafting.combined import Guesses, Step
 from pagecompiler.engine.llama.keepers import Keeper, Keepers
-from pagecompiler.engine.llama.lane import Job, Lane
+from pagecompiler.engine.llama.lane import Ending, Job, Lane
 from pagecompiler.engine.llama.lane_count import LaneCount
 from pagecompiler.engine.llama.slotmask import SlotIndex, SlotMask
+from pagecompiler.engine.llama.step_clock import StepClock
 from pagecompiler.engine.llama.target import Batch, Logits, LostStateError, Rows, SavedState, Target, Vocabulary
 from pagecompiler.engine.llama.trace import Trace
 from pagecompiler.engine.types import Completion, EngineStats, FinishReason, GenerationEvent, Prefer
@@ -78,21 +80,23 @@ class Scheduler:
 
     def step(self) -> list[GenerationEvent]:
         """Do the next thing: admit a job, fill a lane by one chunk, or verify the guesses of lanes."""
-        started, native = perf_counter(), self._native_seconds()
+        clock = StepClock(self.stats, self._guesses)
         events = self._end_cancelled()
         filling = next((lane for lane in self._lanes if not lane.filled), None)
+        shares: Sequence[tuple[Lane, int]] = ()
         if self._admit(events):
             pass
         elif filling is not None:
-            self._fill(filling, events)
+            shares = self._fill(filling, events)
         elif self._lanes:
-            self._verify(events)
-        self.stats.draft_passes, self.stats.draft_seconds = self._guesses.passes, self._guesses.seconds
-        self.stats.python_seconds += perf_counter() - started - (self._native_seconds() - native)
+            shares = self._verify(events)
+        if shares:
+            clock.divide(shares)
+            for lane, _ in shares:
+                if lane.ending is not None:
+                    self._finish(lane, lane.ending, events)
+        clock.stop()
         return events
-
-    def _native_seconds(self) -> float:
-        return self.stats.target_seconds + self._guesses.seconds
 
     def _end_cancelled(self) -> list[GenerationEvent]:
         with self._lock:
@@ -104,7 +108,7 @@ class Scheduler:
         for job in waiting:
             _refuse(job, FinishReason.CANCELLED, events)
         for lane in [lane for lane in self._lanes if lane.job.number in numbers]:
-            self._finish(lane, FinishReason.CANCELLED, events)
+            self._finish(lane, Ending(FinishReason.CANCELLED), events)
         return events
 
     def _admit(self, events: list[GenerationEvent]) -> bool:
@@ -135,8 +139,11 @@ class Scheduler:
             self._slot_index = SlotIndex(map(self._vocabulary.piece, range(self._vocabulary.size)))
         return SlotMask(self._slot_index, job.request.slots)
 
-    def _fill(self, lane: Lane, events: list[GenerationEvent]) -> None:
-        """Bring one chunk of the lane's prompt, or of its keeper, into the model's memory."""
+    def _fill(self, lane: Lane, events: list[GenerationEvent]) -> list[tuple[Lane, int]]:
+        """Bring one chunk of the lane's prompt, or of its keeper, into the model's memory.
+
+        Returns the lane with the rows of the decode, or nothing if it failed.
+        """
         batch = Batch()
         keeper: Keeper | None = None
         if lane.passes == 0:
@@ -144,7 +151,7 @@ class Scheduler:
         try:
             if keeper is not None and not keeper.ready:
                 self._fill_keeper(keeper, batch)
-                return
+                return [(lane, len(batch))]
             if keeper is not None:
                 # The decode right below ends the sharing of the keeper's cell.
                 self._target.copy(keeper.sequence, lane.sequence)
@@ -161,12 +168,13 @@ class Scheduler:
                 self._remove(keeper.sequence)
                 self._keepers.forget(keeper)
             self._fail([lane], error, events)
-            return
+            return []
         lane.passes += 1
         self._tell(batch, lane.sequence, chunk)
         lane.position += len(chunk)
         if last:
-            self._approve(lane, (), logits, events)
+            self._approve(lane, (), logits, logits.argmax(axis=1).tolist(), events)
+        return [(lane, len(batch))]
 
     def _fill_keeper(self, keeper: Keeper, batch: Batch) -> None:
         if keeper.decoded == 0:
@@ -183,15 +191,19 @@ class Scheduler:
             jobs = [*self._waiting, *(lane.job for lane in self._lanes if lane.passes == 0)]
         return [job.prefix for job in jobs]
 
-    def _verify(self, events: list[GenerationEvent]) -> None:
-        """One pass for the lanes of a step; each gets its approved tokens and one more."""
+    def _verify(self, events: list[GenerationEvent]) -> list[tuple[Lane, int]]:
+        """One pass for the lanes of a step; each gets its approved tokens and one more.
+
+        Returns the lanes with their rows, or nothing if the decode failed.
+        """
         started = perf_counter()
         step = self._guesses.next_step(self._lanes)
         batch, saved = Batch(), dict[int, SavedState]()
+        rollback = self._target.rollback
         wanted: list[slice] = []
         try:
             for lane, guess, padding in zip(step.lanes, step.guesses, step.padding, strict=True):
-                if self._target.rollback is not None and len(guess) + padding > self._target.rollback:
+                if rollback is not None and len(guess) + padding > rollback:
                     state = self._target.save(lane.sequence)
                     if state is not None:
                         saved[lane.sequence] = state
@@ -200,19 +212,27 @@ class Scheduler:
             logits = self._evaluate(batch)
             self.stats.verify_passes += 1
             self.stats.verify_rows += len(batch)
+            best: list[int] = logits.argmax(axis=1).tolist()
             hidden = {tap: self._target.hidden(tap) for tap in self._guesses.taps}
+            shares: list[tuple[Lane, int]] = []
             for index, (lane, where) in enumerate(zip(step.lanes, wanted, strict=True)):
+                rows = batch.spans[lane.sequence][1]
+                shares.append((lane, rows))
                 lane.passes += 1
-                accepted = self._approve(lane, step.guesses[index], logits[where], events, step.sources[index])
+                lane.verify_passes += 1
+                lane.verify_rows += rows
+                guess = step.guesses[index]
+                accepted = self._approve(lane, guess, logits[where], best[where], events, step.sources[index])
                 self._settle(step, index, accepted, hidden, saved.get(lane.sequence), batch)
         except DecodeError as error:
-            self._fail([lane for lane in step.lanes if lane in self._lanes], error, events)
-            return
+            self._fail(step.lanes, error, events)
+            return []
         seconds = perf_counter() - started
         self.stats.verify_seconds += seconds
         self._guesses.timed(step, seconds)
         if self._lane_count is not None and step.depth is not None:
             self._lane_count.observed(len(step.lanes))
+        return shares
 
     def _evaluate(self, batch: Batch) -> Logits:
         started = perf_counter()
@@ -224,14 +244,15 @@ class Scheduler:
             self.stats.rows += len(batch)
 
     def _approve(
-        self, lane: Lane, guess: Guess, rows: Logits, events: list[GenerationEvent], source: Drafter | None = None
-    ) -> int:
+        self, lane: Lane, guess: Guess, rows: Logits, best: Sequence[int], events: list[GenerationEvent],
+        source: Drafter | None = None,
+    ) -> int:  # fmt: skip
         """Write what the target picks at each row, as long as it was guessed; then one token more.
 
-        Returns how many tokens of the guess were approved. The lane may have ended.
+        `best` are the arg-maxima of the rows. Returns how many tokens of the guess were approved. The lane may have
+        ended: then its `ending` says so.
         """
         accepted, texts = 0, []
-        best = rows.argmax(axis=1).tolist()
         reason: FinishReason | None = None
         problem: Exception | None = None
         try:
@@ -256,7 +277,7 @@ class Scheduler:
         if any(texts) or lane.trace:
             events.append(lane.event("text", text="".join(texts)))
         if reason is not None:
-            self._finish(lane, reason, events, problem)
+            lane.ending = Ending(reason, problem)
         return accepted
 
     def _settle(
@@ -264,7 +285,7 @@ class Scheduler:
     ) -> None:
         """Take back what was not approved, and tell the drafters what stays."""
         lane = step.lanes[index]
-        if lane not in self._lanes:
+        if lane.ending is not None:
             self._guesses.verified(step, index, accepted, ended=True)
             return
         position, count = batch.spans[lane.sequence]
@@ -290,24 +311,24 @@ class Scheduler:
         hidden = {tap: self._target.hidden(tap)[:count] for tap in self._guesses.taps}
         self._guesses.decoded(sequence, position, tokens, hidden)
 
-    def _fail(self, lanes: list[Lane], error: DecodeError, events: list[GenerationEvent]) -> None:
-        """The lanes of a failed decode are lost; after a lost state all lanes and the keepers are."""
+    def _fail(self, lanes: Sequence[Lane], error: DecodeError, events: list[GenerationEvent]) -> None:
+        """The lanes of a failed step are lost, after a lost state all lanes and the keepers; who had ended has ended."""
         if isinstance(error, LostStateError):
             self._target.clear()
             self._guesses.cleared()
             self._keepers.forget()
             lanes = list(self._lanes)
         for lane in lanes:
-            self._finish(lane, FinishReason.FAILED, events, error)
+            self._finish(lane, lane.ending or Ending(FinishReason.FAILED, error), events)
 
-    def _finish(
-        self, lane: Lane, reason: FinishReason, events: list[GenerationEvent], error: Exception | None = None
-    ) -> None:
+    def _finish(self, lane: Lane, ending: Ending, events: list[GenerationEvent]) -> None:
         self._remove(lane.sequence)
         self._lanes.remove(lane)
         self._free.append(lane.sequence)
         self._free.sort()
-        events.append(lane.event("finished", completion=lane.completion(reason, error)))
+        positions = zip_longest(self.stats.accepted_by_position, lane.accepted_by_position, fillvalue=0)
+        self.stats.accepted_by_position = tuple(map(sum, positions))
+        events.append(lane.event("finished", completion=lane.completion(ending)))
 
     def _remove(self, sequence: int) -> None:
         self._target.remove(sequence)

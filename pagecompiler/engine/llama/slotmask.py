@@ -61,6 +61,8 @@ class SlotMask:
 
     def feed(self, piece: bytes) -> None:
         """Take the bytes of the token that was written."""
+        if not self._tail and b"{" not in piece:
+            return
         text = self._tail + piece
         for match in _PLACED.finditer(text):
             self._left.pop(int(match[1]), None)
