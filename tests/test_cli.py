@@ -15,7 +15,6 @@ from referencing import Registry, Resource
 
 from pagecompiler import cli
 from pagecompiler.codes import CODES
-from pagecompiler.commands.compile import compile_command
 from pagecompiler.resources import data_path
 
 SPEC = """title: Kettle
@@ -170,21 +169,12 @@ def test_usage_errors_are_2_and_say_one_thing(run: Run, arguments: tuple[str, ..
     assert "rror: " in outcome.err and "Traceback" not in outcome.err
 
 
-@pytest.mark.parametrize("command", ["compile", "check", "explain", "prompt"])
+@pytest.mark.parametrize("command", ["compile", "batch", "watch", "new", "check", "explain", "prompt"])
 def test_every_command_has_help_with_an_example(run: Run, command: str) -> None:
     for flag in ("-h", "--help"):
         outcome = run(command, flag)
         assert outcome.code == 0
         assert f"pagec {command} " in outcome.out.split("Usage:")[1].split("\n", 1)[1]
-
-
-def test_the_defaults_of_flags(run: Run) -> None:
-    """Paired or changed defaults of the library would switch a feature off unnoticed."""
-    values = compile_command.make_context("compile", ["spec.yaml"]).params
-    expected = {"attempts": 3, "lanes": 5, "prompts": "auto", "top_k": 0, "top_p": 1.0, "seed": 0}
-    assert {name: values[name] for name in expected} == expected
-    flags = ("as_json", "no_cache", "force", "quiet", "verbose", "no_color")
-    assert [name for name in flags if values[name] is not False] == []
 
 
 def test_no_cache_neither_reads_nor_writes(run: Run) -> None:

@@ -34,7 +34,7 @@ def folder() -> Iterator[Path]:
 
 
 def pagec(
-    folder: Path, *arguments: str, file_bytes: int | None = None, ordinary: bool = False
+    folder: Path, *arguments: str, model: str = "reference", file_bytes: int | None = None, ordinary: bool = False
 ) -> subprocess.CompletedProcess[str]:
     def limit() -> None:
         if file_bytes is not None:
@@ -43,7 +43,7 @@ def pagec(
             # The superuser as one for whom the rights of files hold, too.
             ctypes.CDLL(None).prctl(DROP_CAPABILITY, OVERRIDE_RIGHTS, 0, 0, 0)
 
-    command = [sys.executable, "-m", "pagecompiler.cli", *arguments, "--model", "reference"]
+    command = [sys.executable, "-m", "pagecompiler.cli", *arguments, "--model", model]
     environment = {**os.environ, "HOME": str(folder), "XDG_CACHE_HOME": str(folder / "home")}
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, preexec_fn=limit, env=environment)
 
@@ -123,9 +123,16 @@ def test_two_builds_of_one_page(folder: Path, monkeypatch: pytest.MonkeyPatch) -
     assert pagec(folder, "compile", "page.yaml").returncode == 0
 
 
-def test_nothing_of_a_spec_is_kept_unless_asked(folder: Path) -> None:
+@pytest.mark.parametrize("arguments", [("compile", "page.yaml", "-v"), ("batch", ".", "-v")])
+def test_nothing_of_a_spec_is_kept_or_logged(
+    folder: Path, arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither in the cache nor in what llama.cpp logs, which for a batch goes through a temporary file."""
     secret = "Zanzibar"
+    (folder / "tmp").mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder / "tmp"))
     (folder / "page.yaml").write_text(SPEC.replace("@", secret).replace("H}", f"{secret}}}"), encoding="utf-8")
-    assert pagec(folder, "compile", "page.yaml", "-v").returncode == 0
+    done = pagec(folder, *arguments, model="pagec-mini")
+    assert done.returncode == 0 and secret not in done.stdout + done.stderr
     places = [path for path in folder.rglob("*") if path.is_file() and secret.encode() in path.read_bytes()]
     assert sorted(path.name for path in places) == ["page.html", "page.yaml"]

@@ -151,21 +151,29 @@ def _deleted_and_written(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
+def _in_pieces(path: Path, text: str) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        for piece in (text[:20], text[20:40], text[40:]):
+            file.write(piece)
+            file.flush()
+
+
 def _twice(path: Path, text: str) -> None:
     path.write_text(text.replace("saved", "half"), encoding="utf-8")
     path.write_text(text, encoding="utf-8")
 
 
-WAYS = [_in_place, _write_and_rename, _vim_with_backup, _moved_in, _deleted_and_written, _twice]
+WAYS = [_in_place, _write_and_rename, _vim_with_backup, _moved_in, _deleted_and_written, _in_pieces, _twice]
 
 
-def test_every_way_of_saving(spec: Path, start: Callable[..., Watcher]) -> None:
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_of_saving(spec: Path, start: Callable[..., Watcher], way: Callable[[Path, str], None]) -> None:
     watcher = start(spec)
     assert watcher.expect().ok
-    for way in WAYS:
-        way(spec, SPEC.replace("@", f"saved {way.__name__}"))
-        watcher.expect_text(f"saved {way.__name__}")
-        assert f"saved {way.__name__}" in watcher.output.read_text(encoding="utf-8")
+    for text in ("saved once", "saved again"):
+        way(spec, SPEC.replace("@", text))
+        watcher.expect_text(text)
+        assert text in watcher.output.read_text(encoding="utf-8")
     assert watcher.engines == 1 and sorted(watcher.asked) == ["hero", "one", "style"]
 
 
@@ -415,6 +423,20 @@ def test_pages_are_those_of_a_clean_build(spec: Path, start: Callable[..., Watch
     options = CompileOptions(read_cache=False, write_cache=False)
     source = EngineSource(MODEL, lambda: ScriptedEngine(lambda request: write(request.messages[-1].content)))
     assert watcher.output.read_text(encoding="utf-8") == compile_spec(load_spec(spec), source, options).html
+
+
+def test_a_spec_behind_a_link(spec: Path, start: Callable[..., Watcher], tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere" / "real.yaml"
+    elsewhere.parent.mkdir()
+    spec.rename(elsewhere)
+    spec.symlink_to(elsewhere)
+    watcher = start(spec)
+    assert watcher.expect().ok
+    _write_and_rename(elsewhere, SPEC.replace("@", "second"))
+    watcher.expect_text("second")
+    spec.unlink()
+    spec.write_text(SPEC.replace("@", "third"), encoding="utf-8")
+    watcher.expect_text("third")
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 143)])
