@@ -21,6 +21,8 @@ from pagecompiler.commands.screen import CONTEXT, Screen, count, fail, make_scre
 from pagecompiler.outputs import DEFAULT_FOLDER
 
 BATCH_LANES = 10
+SERVED_LANES, SERVED_JOBS = 256, 64
+"""Enough to fill a large server; what each one takes of it is found out while it works."""
 
 if TYPE_CHECKING:
     from pagecompiler.batch import Batch
@@ -38,18 +40,21 @@ if TYPE_CHECKING:
     show_default=True,
     help="The folder of the pages; it gets the structure of DIR.",
 )
-@click.option("-j", "--jobs", type=click.IntRange(1, 256), default=8, show_default=True, help="Pages in flight.")
+@click.option(
+    "-j", "--jobs", type=click.IntRange(1, 256), help=f"Pages in flight.  [default: 8, with --engine {SERVED_JOBS}]"
+)
 @click.option("--index", is_flag=True, help="Write pagec-index.html, a page with links to all pages.")
 @click.option("--prune", is_flag=True, help="Remove pages whose spec has gone, if nobody changed them.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object about all pages on stdout.")
 @build_options
 @screen_options
 def batch_command(
-    folder: Path, output: Path, jobs: int, index: bool, prune: bool, as_json: bool, **options: Any
+    folder: Path, output: Path, jobs: int | None, index: bool, prune: bool, as_json: bool, **options: Any
 ) -> None:  # fmt: skip
     """Compile every spec under a folder, many pages in flight in one model.
 
-    Ten lanes are used where neither --lanes nor a config file says otherwise.
+    Ten lanes are used where neither --lanes nor a config file says otherwise, with --engine as many as the servers
+    take, up to 256.
     Names that begin with _ or . are no specs. What is finished and current is not built again, so an interrupted
     batch goes on where it was. With `url` in _site.yaml a sitemap.xml is written.
 
@@ -57,9 +62,10 @@ def batch_command(
     pagec batch site -o public
     pagec batch site --index --prune
     pagec batch site --json
+    pagec batch site --engine http://a:8000,http://b:8000
     """
     from pagecompiler.api import engine_maker
-    from pagecompiler.batch import Batch
+    from pagecompiler.batch import DEFAULT_JOBS, Batch
     from pagecompiler.build import EngineSource
     from pagecompiler.folder import find_specs
     from pagecompiler.outputs import OutputError
@@ -75,7 +81,8 @@ def batch_command(
         fail(f"there is no spec under `{folder}`", 2)
     model = model_option(options["model"], read_defaults(options, str(folder / "."), screen), options["engine"])
     screen.say(f"model: {model.name} ({model.source})")
-    _prefer_throughput(options)
+    served = bool(model.servers)
+    _prefer_throughput(options, SERVED_LANES if served else BATCH_LANES)
     decoding = decoding_options(options)
     source = EngineSource(
         model, engine_maker(model, options["lanes"], decoding, screen.say, screen.verbose, child=True)
@@ -84,7 +91,8 @@ def batch_command(
     settings = compile_options(options, model, decoding, output)
     with screen.batch_progress() as progress:
         report.before_line = progress.clear
-        batch = Batch(folder, specs, source, settings, jobs=jobs, told=report.add, watched=progress)
+        pages = jobs or (SERVED_JOBS if served else DEFAULT_JOBS)
+        batch = Batch(folder, specs, source, settings, jobs=pages, told=report.add, watched=progress)
         try:
             batch.survey()
             batch.run()
@@ -98,11 +106,11 @@ def batch_command(
         raise click.exceptions.Exit(1)
 
 
-def _prefer_throughput(options: dict[str, Any]) -> None:
+def _prefer_throughput(options: dict[str, Any], lanes: int) -> None:
     """Where nobody has said otherwise: tokens a second count, and with many pages there is work for more lanes."""
     context = click.get_current_context()
     defaults = {parameter.name: parameter.default for parameter in context.command.params}
-    for name, value in (("prefer", "throughput"), ("lanes", BATCH_LANES)):
+    for name, value in (("prefer", "throughput"), ("lanes", lanes)):
         if context.get_parameter_source(name) is ParameterSource.DEFAULT and options[name] == defaults[name]:
             options[name] = value
 

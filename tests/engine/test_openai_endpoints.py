@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime
 
 import pytest
 
+from pagecompiler.engine.openai.client import retry_seconds
 from pagecompiler.engine.openai.endpoints import CUTS_FORGOTTEN_AFTER, Endpoint, Policy, Pool
 from pagecompiler.engine.openai.faults import FaultKind, SendError
 from pagecompiler.engine.openai.stream import MAX_EVENT_BYTES, Piece, Usage, event_data, parse_piece
@@ -65,6 +67,25 @@ def test_retry_after_is_kept_and_bounded() -> None:
     assert not server.usable(130.0) and server.usable(131.1)
     server.failed(SendError(FaultKind.BUSY, "busy", retry_after=1e9), server.epoch, 0.0)
     assert server.paused_until < 200.0
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("7", 7.0),
+        ("0.5", 0.5),
+        ("Sun, 29 Nov 2026 12:00:30 GMT", 30.0),
+        ("Sun, 29 Nov 2026 13:00:30 +0100", 30.0),
+        ("Sun, 29 Nov 2026 11:00:00 GMT", 0.0),
+        ("-1", None),
+        ("nan", None),
+        ("inf", None),
+        ("soon", None),
+        ("", None),
+    ],
+)
+def test_retry_after_is_a_number_or_a_date(text: str, seconds: float | None) -> None:
+    assert retry_seconds(text, datetime(2026, 11, 29, 12, tzinfo=UTC)) == seconds
 
 
 def test_queueing_shrinks_the_limit() -> None:
@@ -138,6 +159,16 @@ def test_hope_ends_with_patience_and_comes_back_with_an_answer() -> None:
     assert not server.hopeless(100.0)
 
 
+def test_after_a_long_outage_one_more_try_decides() -> None:
+    server = endpoint()
+    server.failed(DOWN, server.epoch, 0.0)
+    server.failed(DOWN, server.epoch, server.paused_until)
+    server.running = 1  # a watch goes on an hour later
+    assert not server.hopeless(3600.0)
+    server.running = 0
+    assert server.hopeless(3600.0)
+
+
 def test_pages_have_a_home_and_move_when_it_is_down() -> None:
     one, other = endpoint("one"), endpoint("other")
     pool = Pool([one, other])
@@ -150,6 +181,16 @@ def test_pages_have_a_home_and_move_when_it_is_down() -> None:
     assert pool.next_change(0.1) == home.paused_until
     second.running = second.places
     assert pool.choose(1, 0.1) is None
+
+
+def test_a_server_that_has_answered_is_not_given_up_for_a_wrong_model() -> None:
+    wrong = SendError(FaultKind.UNUSABLE, "serves other, not this")
+    server = endpoint()
+    server.answered(server.epoch, 0.1)
+    assert server.failed(wrong, server.epoch, 0.0)  # is said: somebody is changing it
+    assert not server.unusable and not server.usable(0.0) and server.usable(server.paused_until)
+    server.failed(wrong, server.epoch, server.paused_until)
+    assert server.hopeless(POLICY.patience)
 
 
 def test_an_unusable_server_is_never_chosen() -> None:
@@ -191,12 +232,16 @@ def test_pieces() -> None:
     assert parse_piece('{"choices": [{"delta": {"role": "assistant", "content": null}}]}') == Piece()
     assert parse_piece('{"choices": [{"delta": {"reasoning_content": "hm"}}]}') == Piece(thought=True)
     assert parse_piece('{"choices": [], "usage": {"completion_tokens": 3}}') == Piece(usage=Usage(tokens=3))
+    assert parse_piece('{"choices": null, "usage": {"completion_tokens": 3}}') == Piece(usage=Usage(tokens=3))
+    assert parse_piece('{"choices": [], "usage": null}') == Piece()
+    assert parse_piece('{"choices": [{"delta": {"content": "a\\ud83d"}}]}') == Piece("a\ufffd")
     for damaged in ('{"completion_tokens": "3"}', '{"completion_tokens": -3}', '{"completion_tokens": true}', "[]"):
         assert parse_piece(f'{{"choices": [], "usage": {damaged}}}').usage in (None, Usage())
 
 
 @pytest.mark.parametrize(
-    "data", ["", "[]", "1", "{}", '{"choices": {}}', '{"choices": ["a"]}', '{"choices": [{"delta": "a"}]}']
+    "data",
+    ["", "[]", "1", "{}", "[" * 200_000, '{"choices": {}}', '{"choices": ["a"]}', '{"choices": [{"delta": "a"}]}'],
 )
 def test_what_is_no_piece_is_broken(data: str) -> None:
     with pytest.raises(SendError) as error_info:

@@ -198,6 +198,8 @@ vllm:spec_decode_num_draft_tokens_total{engine="0",model_name="m"} 30.0
 vllm:spec_decode_num_accepted_tokens_total{engine="0",model_name="m"} 2e1
 vllm:spec_decode_num_accepted_tokens_total{engine="1",model_name="m"} 4.0
 vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="0",position="0"} 9.0
+vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="1",position="0"} 5.0
+vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="0",position="1"} 3.0
 """
 
 
@@ -206,12 +208,13 @@ def test_counters_of_servers() -> None:
         one.metrics = other.metrics = METRICS
         before = read_counters([one.url])
         both = read_counters([one.url, other.url])
-        assert before == GuessCounters(10, 30, 24)
+        assert before == GuessCounters(10, 30, 24, (14, 3))
         assert both is not None and both - before == before
         other.metrics = ""
         assert read_counters([one.url, other.url]) is None
     assert read_counters([one.url]) is None
     assert parse_counters("llamacpp:tokens_predicted_total 3") is None
+    assert parse_counters("llamacpp:spec_decode_num_draft_tokens_total 3") == GuessCounters(drafted=3)
     assert parse_counters("vllm:spec_decode_num_drafts_total NaN") is None
 
 
@@ -279,6 +282,23 @@ async def pings_only(stream: Stream) -> None:
         await asyncio.sleep(0.02)
 
 
+async def hangs(stream: Stream) -> None:
+    await asyncio.sleep(60)
+
+
+async def drips(stream: Stream) -> None:
+    """A line that never ends, byte by byte."""
+    await stream.open()
+    for _ in range(1000):
+        await stream.data(b"x")
+        await asyncio.sleep(0.02)
+
+
+async def deep_json(stream: Stream) -> None:
+    await stream.open()
+    await stream.event("[" * 200_000)
+
+
 async def falls_silent(stream: Stream) -> None:
     await stream.open()
     await stream.text("<p>half")
@@ -287,6 +307,7 @@ async def falls_silent(stream: Stream) -> None:
 
 PASSING = {
     "429": status(429, {"error": {"message": "slow down"}}, "Retry-After: 0\r\n"),
+    "429 until a date": status(429, "later", "Retry-After: Sun, 29 Nov 2020 12:00:00 GMT\r\n"),
     "503": status(503, "starting"),
     "500": status(500, {"error": {"message": "oops"}}),
     "502": status(502, "<html>bad gateway</html>"),
@@ -300,21 +321,25 @@ PASSING = {
     "error event": error_event,
     "aborted": aborted,
     "dropped": dropped,
+    "deep JSON": deep_json,
+    "hangs": hangs,
+    "drips": drips,
     "pings only": pings_only,
     "falls silent": falls_silent,
 }
+SILENT = {"hangs", "drips", "pings only", "falls silent"}
 
 
-@pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING)
-def test_a_fault_that_passes(connect: Engines, fault: Any) -> None:
-    with FakeServer(faults=(fault,)) as server:
-        engine = connect(server, policy=IMPATIENT if fault in (pings_only, falls_silent) else QUICK)
+@pytest.mark.parametrize("name", PASSING)
+def test_a_fault_that_passes(connect: Engines, name: str) -> None:
+    with FakeServer(faults=(PASSING[name],)) as server:
+        engine = connect(server, policy=IMPATIENT if name in SILENT else QUICK)
         (completion,) = run(engine, [ask()])
         assert (completion.text, completion.reason) == ("<p>block</p>", FinishReason.END)
         assert len(server.requests) >= 2
 
 
-@pytest.mark.parametrize("name", [name for name in PASSING if name not in ("pings only", "falls silent")])
+@pytest.mark.parametrize("name", [name for name in PASSING if name not in SILENT])
 def test_a_fault_that_stays_ends_the_request_with_a_clear_line(connect: Engines, name: str) -> None:
     policy = Policy(pause=0.001, longest_pause=0.002, patience=0.05, sends=3, waits=3)
     with FakeServer(act=PASSING[name]) as server:
@@ -346,6 +371,29 @@ def test_an_end_without_done_is_an_end(connect: Engines) -> None:
     with FakeServer(act=no_done) as server:
         (completion,) = run(connect(server), [ask()])
         assert (completion.text, len(server.requests)) == ("<p>a</p>", 1)
+
+
+def test_what_comes_behind_the_end_is_not_heard(connect: Engines) -> None:
+    async def goes_on(stream: Stream) -> None:
+        await stream.open()
+        await stream.event({"choices": [{"delta": {"content": "<p>a</p>"}, "finish_reason": "stop"}], "usage": None})
+        await stream.text("more")
+        await stream.event({"choices": [{"delta": {}, "finish_reason": "length"}]})
+        await stream.event({"choices": [], "usage": {"completion_tokens": 4}})
+        await stream.event("[DONE]")
+        await stream.event("[DONE]")
+        await stream.text("and more")
+        await stream.done()
+
+    with FakeServer(act=goes_on) as server:
+        engine = connect(server)
+        engine.submit(ask())
+        events = list(engine.events())
+        assert len(server.requests) == 1
+    completion = events[-1].completion
+    assert completion is not None and (completion.text, completion.reason) == ("<p>a</p>", FinishReason.END)
+    assert len(completion.tokens) == 4
+    assert "".join(event.text for event in events) == "<p>a</p>"
 
 
 REFUSALS = {
@@ -455,6 +503,36 @@ def test_a_server_that_dies_in_the_middle_loses_nothing(connect: Engines) -> Non
             if one.requests or page > 2000:
                 break
         assert one.requests
+
+
+def test_a_server_that_is_started_again_goes_on(connect: Engines) -> None:
+    """The only server: what it was writing is sent again, and waiting for it costs no request its tries."""
+    begun, gone = threading.Event(), threading.Event()
+
+    async def breaks(stream: Stream) -> None:
+        await stream.open()
+        await stream.text("<p>half")
+        begun.set()
+        await asyncio.sleep(60)
+
+    with FakeServer(act=breaks) as server:
+        engine = connect(server, policy=replace(QUICK, patience=60.0, sends=2))
+
+        def restart() -> None:
+            begun.wait(10)
+            server.stop()
+            while engine.endpoints[0].failures < 6 and not gone.wait(0.01):
+                pass
+            server.act = answer
+            server.again()
+
+        thread = threading.Thread(target=restart)
+        thread.start()
+        names = [f"b{number}" for number in range(12)]
+        completions = run(engine, [ask(name) for name in names])
+        gone.set()
+        thread.join()
+    assert [completion.text for completion in completions] == [f"<p>{name}</p>" for name in names]
 
 
 def test_nobody_there(connect: Engines) -> None:

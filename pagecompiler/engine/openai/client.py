@@ -7,6 +7,8 @@ import os
 import ssl
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -74,7 +76,7 @@ class Client:
             raise self._fault(error) from error
         try:
             return tuple(str(model["id"]) for model in json.loads(content)["data"])
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             said = tidy(content[:1000].decode("utf-8", "replace"))
             raise SendError(FaultKind.UNUSABLE, f"no list of models at {self.url}/models: {said}") from None
 
@@ -121,7 +123,8 @@ class Client:
     def _fault(self, error: openai.OpenAIError) -> SendError:
         said = tidy(self._without_key(_explanation(error)))
         if isinstance(error, self._openai.APIStatusError):
-            return status_error(error.status_code, said, _seconds(error.response.headers.get("retry-after")))
+            wait = error.response.headers.get("retry-after")
+            return status_error(error.status_code, said, retry_seconds(wait, datetime.now(UTC)) if wait else None)
         if isinstance(error, self._openai.APITimeoutError):
             return SendError(FaultKind.DOWN, "no connection in time")
         if isinstance(error, self._openai.APIConnectionError):
@@ -156,10 +159,18 @@ def _root(error: BaseException) -> BaseException:
     return error
 
 
-def _seconds(text: str | None) -> float | None:
-    """A Retry-After in seconds; its date form is rare and is left out."""
+def retry_seconds(text: str, now: datetime) -> float | None:
+    """A Retry-After in seconds from now, None if it is none. It may be a number or an HTTP date.
+
+    >>> retry_seconds("Sun, 06 Nov 1994 08:49:37 GMT", datetime(1994, 11, 6, 8, 49, 7, tzinfo=UTC))
+    30.0
+    """
     try:
-        seconds = float(text or "")
+        seconds = float(text)
     except ValueError:
-        return None
+        try:
+            date = parsedate_to_datetime(text)
+        except ValueError:
+            return None
+        return max(0.0, (date.replace(tzinfo=date.tzinfo or UTC) - now).total_seconds())
     return seconds if 0 <= seconds < float("inf") else None

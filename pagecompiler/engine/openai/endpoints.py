@@ -21,7 +21,8 @@ class Policy:
     """How patient to be; times in seconds.
 
     `sends` are how often one request is sent at most, cuts that others caused and busy servers left aside; `waits`
-    how often it may find servers busy. When all servers have failed for `patience`, what waits is given up.
+    how often it may find servers busy. When all servers have failed for `patience`, what waits is given up: long
+    enough for a server to load its model again.
     """
 
     connect: float = 10.0
@@ -30,7 +31,7 @@ class Policy:
     end: float = 5.0
     sends: int = 6
     waits: int = 30
-    patience: float = 60.0
+    patience: float = 180.0
     pause: float = 0.5
     longest_pause: float = 20.0
     longest_retry_after: float = 120.0
@@ -51,7 +52,7 @@ class Endpoint:
     `limit` grows with each answer, first fast and after the first shrinking slowly, and shrinks when the server is
     busy or lets requests queue. `epoch` counts the shrinkings: requests that were sent before one say nothing new.
     `serial` is a server whose answers are cut when it is asked for several. `failures` are those in a row;
-    `unusable` says why the server is of no use at all.
+    `unusable` says why the server is of no use at all, which is believed only of one that has never answered.
     """
 
     url: str
@@ -70,6 +71,7 @@ class Endpoint:
     epoch: int = 0
     _starting: bool = True
     _left_alone: bool = False
+    _proven: bool = False
     _busy: int = 0
     _cuts: int = 0
     _whole: int = 0
@@ -91,6 +93,7 @@ class Endpoint:
         """A whole answer came, its first text after `first_text` seconds; 0 if it has none."""
         self.failures = self._busy = 0
         self._left_alone = False
+        self._proven = True
         self._whole += 1
         if self._whole >= CUTS_FORGOTTEN_AFTER and not self.serial:
             self._cuts = 0
@@ -103,7 +106,7 @@ class Endpoint:
     def failed(self, fault: SendError, epoch: int, now: float) -> bool:
         """A request failed. Says whether that was the endpoint becoming worse: a line for the user."""
         self.last_fault = fault.message
-        if fault.kind is FaultKind.UNUSABLE:
+        if fault.kind is FaultKind.UNUSABLE and not self._proven:
             worse = not self.unusable
             self.unusable = fault.message
             return worse
@@ -119,7 +122,7 @@ class Endpoint:
         self.failures += 1
         self.verified = False
         # One broken answer says little of a server; nobody there says much.
-        if fault.kind is not FaultKind.DOWN and self.failures == 1:
+        if fault.kind in (FaultKind.BROKEN, FaultKind.CUT) and self.failures == 1:
             return False
         self.paused_until = max(self.paused_until, now + self._pause(self.failures))
         worse, self._left_alone = not self._left_alone, True
@@ -130,8 +133,9 @@ class Endpoint:
         return fault.kind is FaultKind.CUT and self.running > 1
 
     def hopeless(self, now: float) -> bool:
-        """Whether waiting for it is in vain."""
-        return bool(self.unusable) or (self.failures > 1 and now - self.failing_since >= self.policy.patience)
+        """Whether waiting for it is in vain. After a long outage the next try says more than the time does."""
+        failing = self.failures > 1 and not self.running and now - self.failing_since >= self.policy.patience
+        return bool(self.unusable) or failing
 
     def _busy_until(self, fault: SendError, epoch: int, now: float) -> None:
         self._busy += epoch == self.epoch

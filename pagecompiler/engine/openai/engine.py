@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from time import perf_counter
 from typing import Literal
 
 from pagecompiler.engine.base import EngineError
@@ -29,13 +30,14 @@ _CLOSE_SECONDS = 5.0
 
 
 class _Job:
-    """A request on its way, how often it was tried, and which fields the last try left out."""
+    """A request on its way: how often it was tried, how far the last try came, and which fields that left out."""
 
     def __init__(self, number: int, request: Request) -> None:
         self.number = number
         self.request = request
         self.sends = 0
         self.waits = 0
+        self.sent = False
         self.left_out: frozenset[str] = frozenset()
         self.answer = Answer(replace(request, monitor=None))  # stands for none yet
         self.task: asyncio.Task[None] | None = None
@@ -182,10 +184,14 @@ class OpenAIEngine:
             await asyncio.sleep(random.uniform(0, self._policy.pause))
 
     def _judge(self, job: _Job, endpoint: Endpoint, fault: SendError) -> None:
-        """Count a fault for the request; raises what ends it. Cuts that others caused are not its fault."""
+        """Count a fault for the request; raises what ends it.
+
+        Cuts that others caused are not its fault, nor is a server that it never reached: hope for that one ends
+        by itself.
+        """
         if fault.kind is FaultKind.BUSY:
             job.waits += 1
-        elif not endpoint.cut_by_others(fault):
+        elif job.sent and not endpoint.cut_by_others(fault):
             job.sends += 1
         given_up = job.sends >= self._policy.sends or job.waits >= self._policy.waits
         if fault.kind is FaultKind.REFUSED or given_up:
@@ -194,15 +200,18 @@ class OpenAIEngine:
     async def _send(self, job: _Job, endpoint: Endpoint) -> Completion:
         """One try at one server. Raises SendError."""
         client = self._clients[endpoint.url]
+        job.sent = False
         await self._verify(client, endpoint)
+        job.sent = True
         job.answer = answer = Answer(job.request)
         self._tell(job, "admitted")
         job.left_out = frozenset(endpoint.left_out)
         fields = request_fields(job.request, job.left_out)
         async with aclosing(client.stream(self.model, job.request.messages, fields)) as pieces:
             while (piece := await self._next(pieces, answer)) is not None:
+                ended = answer.ended is not None
                 complete = answer.take(piece)
-                if piece.text:
+                if piece.text and not ended:
                     self._tell(job, "text", text=piece.text)
                 if complete:
                     break
@@ -253,7 +262,7 @@ class OpenAIEngine:
     def _note(self, endpoint: Endpoint, fault: SendError) -> None:
         if fault.kind is FaultKind.CUT:
             self._learn(f"{endpoint.url}: cuts answers when asked for several, one request at a time from now on")
-        elif fault.kind is FaultKind.UNUSABLE:
+        elif endpoint.unusable:
             self._learn(f"{endpoint.url}: not used: {fault.message}")
         else:
             self._learn(f"{endpoint.url}: {fault.message}; tried again later")
@@ -283,7 +292,8 @@ class OpenAIEngine:
         self, job: _Job, kind: Literal["admitted", "text", "finished"], text: str, completion: Completion | None
     ) -> None:
         answer = job.answer
-        event = GenerationEvent(job.number, kind, text, answer.tokens, answer.drafted, answer.accepted, completion)
+        counts = (answer.tokens, answer.drafted, answer.accepted)
+        event = GenerationEvent(job.number, kind, text, *counts, completion, at=perf_counter())
         with self._changed:
             if not self._closed:
                 self._events.append(event)

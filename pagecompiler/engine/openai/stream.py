@@ -70,14 +70,14 @@ def parse_piece(data: str) -> Piece:
     """One event of a chat stream. Raises SendError for an error, and for what is no such event."""
     try:
         chunk = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise SendError(FaultKind.BROKEN, f"no JSON in the stream: {tidy(data)}") from None
     if not isinstance(chunk, dict):
         raise SendError(FaultKind.BROKEN, f"an unknown event in the stream: {tidy(data)}")
     if chunk.get("error"):
         raise _told(chunk["error"])
-    choices = chunk.get("choices")
     usage = _usage(chunk)
+    choices = [] if usage is not None and chunk.get("choices") is None else chunk.get("choices")
     if not isinstance(choices, list) or (choices and not isinstance(choices[0], dict)):
         raise SendError(FaultKind.BROKEN, f"an event without choices in the stream: {tidy(data)}")
     if not choices:
@@ -87,7 +87,12 @@ def parse_piece(data: str) -> Piece:
         raise SendError(FaultKind.BROKEN, f"an event without text in the stream: {tidy(data)}")
     finish = choices[0].get("finish_reason")
     thought = bool(delta.get("reasoning_content") or delta.get("reasoning"))
-    return Piece(delta.get("content") or "", str(finish) if finish else None, usage, thought)
+    return Piece(_whole(delta.get("content") or ""), str(finish) if finish else None, usage, thought)
+
+
+def _whole(text: str) -> str:
+    """Text that can be written as UTF-8: JSON may bring half a character."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _told(error: Any) -> SendError:
