@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from pagecompiler.engine.base import Engine, EngineError
+from pagecompiler.engine.types import EngineStats
 from pagecompiler.generate import Listener, generate
 from pagecompiler.models import ModelChoice
 from pagecompiler.options import DEFAULTS, CompileOptions, default_cache_dir
@@ -22,12 +24,23 @@ class EngineSource:
         self.model = model
         self._make = make
         self._engine: Engine | None = None
+        self._seen = EngineStats()
 
     def get(self) -> Engine:
         """The engine. Raises EngineError when the model cannot be loaded."""
         if self._engine is None:
             self._engine = self._make()
         return self._engine
+
+    def spent(self) -> EngineStats | None:
+        """What the engine did since the last call; None when there was nothing to do."""
+        if self._engine is None:
+            return None
+        now = replace(self._engine.stats())
+        if now.target_passes < self._seen.target_passes:  # the process of the engine was started again
+            self._seen = EngineStats()
+        spent, self._seen = now.since(self._seen), now
+        return spent if spent.target_passes or spent.tokens else None
 
     def close(self) -> None:
         if self._engine is not None:

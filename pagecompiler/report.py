@@ -7,13 +7,43 @@ from typing import Any
 
 from pagecompiler.build import BlockResult, PageResult
 from pagecompiler.diagnostics import Diagnostic
+from pagecompiler.engine.types import EngineStats
 
 VERSION = 1
 
 
-def pages_json(results: Iterable[PageResult]) -> dict[str, Any]:
-    """The object of `compile --json`; its schema is `data/compile.schema.json`."""
-    return {"version": VERSION, "pages": [page_json(result) for result in results]}
+def pages_json(results: Iterable[PageResult], spent: EngineStats | None = None) -> dict[str, Any]:
+    """The object of `compile --json`; its schema is `data/compile.schema.json`.
+
+    `spent` is what the engine did for these pages; None where no model was needed.
+    """
+    pages = [page_json(result) for result in results]
+    return {"version": VERSION, "pages": pages, "engine": None if spent is None else engine_json(spent)}
+
+
+def engine_json(spent: EngineStats) -> dict[str, Any]:
+    """What an engine did for all lanes together."""
+    return {
+        "tokens": spent.tokens,
+        "drafted": spent.drafted,
+        "accepted": spent.accepted,
+        "accepted_by_position": list(spent.accepted_by_position),
+        "mean_accepted_length": _ratio(spent.accepted, spent.verify_passes),
+        "target_passes": spent.target_passes,
+        "draft_passes": spent.draft_passes,
+        "verify_passes": spent.verify_passes,
+        "rows_per_pass": _ratio(spent.verify_rows, spent.verify_passes),
+        "prompt_tokens": spent.prompt_tokens,
+        "prompt_reused": spent.prompt_reused,
+        "target_seconds": round(spent.target_seconds, 4),
+        "draft_seconds": round(spent.draft_seconds, 4),
+        "draft_device": spent.draft_device,
+        "python_seconds": round(spent.python_seconds, 4),
+    }
+
+
+def _ratio(count: int, of: int) -> float:
+    return round(count / of, 3) if of else 0.0
 
 
 def check_json(diagnostics: Iterable[Diagnostic]) -> dict[str, Any]:
@@ -47,6 +77,7 @@ def _group(name: str, blocks: Sequence[BlockResult]) -> dict[str, Any]:
     state = "failed" if "failed" in states else "built" if "built" in states else "reused"
     positions = [completion.accepted_by_position for completion in done]
     longest = max((len(position) for position in positions), default=0)
+    passes = sum(completion.verify_passes for completion in done)
     return {
         "name": name,
         "state": state,
@@ -59,6 +90,12 @@ def _group(name: str, blocks: Sequence[BlockResult]) -> dict[str, Any]:
         "accepted_by_position": [sum(p[i] for p in positions if i < len(p)) for i in range(longest)],
         "target_passes": sum(completion.target_passes for completion in done),
         "draft_passes": sum(completion.draft_passes for completion in done),
+        "verify_passes": passes,
+        "rows_per_pass": _ratio(sum(completion.verify_rows for completion in done), passes),
+        "mean_accepted_length": _ratio(sum(completion.accepted for completion in done), passes),
         "prompt_tokens": sum(completion.prompt_tokens for completion in done),
         "prompt_reused": sum(completion.prompt_reused for completion in done),
+        "target_seconds": round(sum(completion.target_seconds for completion in done), 4),
+        "draft_seconds": round(sum(completion.draft_seconds for completion in done), 4),
+        "python_seconds": round(sum(completion.python_seconds for completion in done), 4),
     }

@@ -96,12 +96,17 @@ def batch_command(
         try:
             batch.survey()
             batch.run()
+            spent = source.spent()
         finally:
             source.close()
     problem = _after(batch, folder, output, screen, index=index, remove=prune)
     report.summary()
+    screen.say_spent(spent)
     if as_json:
-        click.echo(json.dumps({"version": 1, "pages": report.pages}, ensure_ascii=False))
+        from pagecompiler.report import engine_json
+
+        engine = None if spent is None else engine_json(spent)
+        click.echo(json.dumps({"version": 1, "pages": report.pages, "engine": engine}, ensure_ascii=False))
     if report.failed or problem:
         raise click.exceptions.Exit(1)
 

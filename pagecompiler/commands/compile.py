@@ -66,12 +66,14 @@ def compile_command(specs: tuple[str, ...], output: str | None, as_json: bool, *
                 screen.explain(result)
             if result.html is not None and not as_json:
                 _print_page(result, screen)
+        spent = source.spent()
     finally:
         source.close()
+    screen.say_spent(spent)
     if as_json:
         from pagecompiler.report import pages_json
 
-        click.echo(json.dumps(pages_json(results), ensure_ascii=False))
+        click.echo(json.dumps(pages_json(results, spent), ensure_ascii=False))
     if not all(result.ok for result in results):
         raise click.exceptions.Exit(1)
 

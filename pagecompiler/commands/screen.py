@@ -15,6 +15,7 @@ from pagecompiler.codes import Severity
 if TYPE_CHECKING:
     from pagecompiler.batch_progress import BatchProgress
     from pagecompiler.diagnostics import Diagnostic
+    from pagecompiler.engine.types import EngineStats
     from pagecompiler.progress import PlainProgress
     from pagecompiler.results import PageResult
 
@@ -45,6 +46,13 @@ class Screen:
             if finding.severity is Severity.ERROR or not self.quiet:
                 text = render(finding, sources.get(finding.file or ""), color=self.color)
                 click.echo(text, err=True, color=self.color)
+
+    def say_spent(self, spent: EngineStats | None) -> None:
+        """Say what the engine did, if it decoded anything."""
+        from pagecompiler.progress import spent_line
+
+        if spent is not None and spent.verify_passes:
+            self.say(spent_line(spent))
 
     def explain(self, result: PageResult) -> None:
         """Say why each block of a page was built or reused (`--why`)."""

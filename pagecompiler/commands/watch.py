@@ -21,7 +21,7 @@ from pagecompiler.commands.screen import CONTEXT, Screen, fail, make_screen, scr
 from pagecompiler.outputs import DEFAULT_FOLDER
 
 if TYPE_CHECKING:
-    from pagecompiler.build import PageResult
+    from pagecompiler.build import EngineSource, PageResult
 
 INTERRUPTED = 130
 
@@ -83,7 +83,7 @@ def watch_command(
         model, engine_maker(model, options["lanes"], decoding, screen.say, screen.verbose, child=True)
     )
     changes = Changes(debounce_seconds=debounce / 1000, ignored=output_places(target, page), poll=poll, say=screen.say)
-    report = _Report(screen, why=options["why"], as_json=as_json, clear=clear)
+    report = _Report(screen, source, why=options["why"], as_json=as_json, clear=clear)
     watch = Watch(
         target, source, compile_options(options, model, decoding, page), changes, told=report.add, say=screen.say
     )
@@ -99,8 +99,9 @@ def watch_command(
 class _Report:
     """One line for each page that was built again."""
 
-    def __init__(self, screen: Screen, *, why: bool, as_json: bool, clear: bool) -> None:
+    def __init__(self, screen: Screen, source: EngineSource, *, why: bool, as_json: bool, clear: bool) -> None:
         self._screen = screen
+        self._source = source
         self._why = why
         self._as_json = as_json
         self._clear = clear
@@ -113,8 +114,9 @@ class _Report:
         self._screen.report(result.diagnostics, sources)
         if self._why:
             self._screen.explain(result)
+        spent = self._source.spent()
         if self._as_json:
-            click.echo(json.dumps(pages_json([result]), ensure_ascii=False))
+            click.echo(json.dumps(pages_json([result], spent), ensure_ascii=False))
             return
         groups = page_json(result)["groups"]
         now = time.strftime("%H:%M:%S")
@@ -127,3 +129,4 @@ class _Report:
             tokens = sum(group["tokens"] for group in groups)
             share = f"{reused} of {len(groups)} groups reused"
             click.echo(f"{now} {result.output}: {result.seconds:.2f} s, {share}, {tokens} tokens")
+            self._screen.say_spent(spent)

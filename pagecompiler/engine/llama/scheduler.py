@@ -312,7 +312,7 @@ class Scheduler:
         self._guesses.decoded(sequence, position, tokens, hidden)
 
     def _fail(self, lanes: Sequence[Lane], error: DecodeError, events: list[GenerationEvent]) -> None:
-        """The lanes of a failed step are lost, after a lost state all lanes and the keepers; who had ended has ended."""
+        """The lanes of a failed step are lost, after a lost state all lanes and the keepers; but not who had ended."""
         if isinstance(error, LostStateError):
             self._target.clear()
             self._guesses.cleared()
