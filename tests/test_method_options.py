@@ -102,3 +102,23 @@ def test_a_method_that_the_model_does_not_offer_is_said_with_what_to_do(compile_
     assert result.exit_code == 1
     assert "no multi-token-prediction block" in result.output
     assert "--method auto" in result.output
+
+
+def test_the_json_says_where_the_time_went(compile_page):
+    result = compile_page("--json", "--method", "mtp", "--depth", "2", "--model", "pagec-mini", "--no-cache")
+    report = json.loads(result.stdout)
+    assert result.exit_code == 0
+    (page,), engine = report["pages"], report["engine"]
+    groups = page["groups"]
+    assert engine["tokens"] == sum(group["tokens"] for group in groups)
+    for name in ("drafted", "accepted", "prompt_tokens", "prompt_reused"):
+        assert engine[name] == sum(group[name] for group in groups)
+    for name in ("target_seconds", "draft_seconds"):
+        assert engine[name] == pytest.approx(sum(group[name] for group in groups), abs=0.001)
+    for each in (*groups, engine):
+        assert sum(each["accepted_by_position"]) == each["accepted"]
+        assert each["mean_accepted_length"] == pytest.approx(each["accepted"] / each["verify_passes"], abs=0.001)
+    assert all(group["rows_per_pass"] == 3 for group in groups), "a pending token and two guesses"
+    assert 3 < engine["rows_per_pass"] <= 3 * len(groups)
+    assert "of guesses accepted; model " in result.stderr
+    assert json.loads(compile_page("--json", "--model", "reference").stdout)["engine"] is None
