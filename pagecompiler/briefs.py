@@ -22,7 +22,10 @@ _WORD_LIMITS = {"hero": 40, "cta": 40, "prose": 220, "features": 160, "steps": 1
 _TOLERANCE = 1.5
 
 _NUMBER = re.compile(r"\d+(?:[.,:/\u2009\u202f'’]\d+)*")
-_ADDRESS = re.compile(r"(?:https?://|www\.)[^\s<>\"']+|[^\s<>@]+@[^\s<>@]+\.[a-z]{2,}", re.IGNORECASE)
+_ADDRESS = re.compile(
+    r"(?:https?://|www\.)[^\s<>\"']*[^\s<>\"'.,;:!?)]|[^\s<>@]+@[^\s<>@]+\.[a-z]{2,}", re.IGNORECASE
+)
+_HOST = re.compile(r"\b(?:[a-z0-9-]+\.)+(?:com|org|net|info|io|dev|app|example)\b", re.IGNORECASE)
 _MARKS = re.compile(r"\*\*|__|```|\]\(|^#{1,6} |</?think", re.MULTILINE)
 _PLACEHOLDER = re.compile(r"lorem ipsum|\[(?:your|insert|placeholder|name)\b|\bTODO\b|\bTBD\b", re.IGNORECASE)
 
@@ -49,7 +52,7 @@ def check_own_words(pieces: Sequence[str], kind: str, brief: str, page: schema.P
     if count > limit * _TOLERANCE:
         yield WordProblem("E0420", f"{count} words for a brief, at most about {limit} were asked for")
     known = "\n".join([brief, *_texts(page)])
-    for name, pattern in (("number", _NUMBER), ("address", _ADDRESS)):
+    for name, pattern in (("number", _NUMBER), ("address", _ADDRESS), ("address", _HOST)):
         have = set(pattern.findall(known))
         for found in dict.fromkeys(pattern.findall(text)):
             if found not in have:

@@ -51,6 +51,15 @@ def clean_partial(raw: str) -> str:
     return _UNFINISHED.sub("", clean_fragment(raw))
 
 
+def clean_closed(raw: str) -> str:
+    """The markup of an answer that ended as its block closed: the last token may hold the beginning of one tag more.
+
+    >>> clean_closed("<p>{{1}}</p>\\n</bo")
+    '<p>{{1}}</p>'
+    """
+    return clean_fragment(clean_partial(raw))
+
+
 def clean_style(raw: str) -> str:
     """The rules in a model's answer to the style prompt.
 

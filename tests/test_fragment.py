@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pagecompiler.fragment import clean_fragment, clean_style
+from pagecompiler.fragment import clean_closed, clean_fragment, clean_style
 
 CLEAN = "<p>{{1}}</p>"
 
@@ -48,6 +48,11 @@ def test_no_markup_is_nothing(raw: str) -> None:
 def test_a_cut_answer_stays_cut(raw: str) -> None:
     """What was cut must be seen as cut later, not be trimmed into something that looks whole."""
     assert clean_fragment(raw) == raw
+
+
+@pytest.mark.parametrize("rest", ["", "\n", "\n</", "</bo", "\n<section cl", "\n\n{{", " Enjoy"])
+def test_what_a_token_holds_behind_the_block_goes(rest: str) -> None:
+    assert clean_closed(CLEAN + rest) == CLEAN
 
 
 @given(st.text())

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pagecompiler.engine.types import Verdict
-from pagecompiler.monitor import STUCK_TOKENS, BlockMonitor, StyleMonitor
+from pagecompiler.monitor import STUCK_TOKENS, BlockMonitor, BriefMonitor, StyleMonitor
 
 
 def _pieces(text: str, size: int) -> list[str]:
@@ -25,6 +25,44 @@ def test_done_at_the_end_of_the_outer_element(size: int) -> None:
     *before, last = [monitor.feed(piece) for piece in _pieces(FRAGMENT, size)]
     assert last is Verdict.DONE
     assert set(before) <= {Verdict.GO}
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "<think>A <p> or a <ul>? No.</p></think>\n",
+        "<thinking>\nHm.\n</thinking>",
+        "A list, I think.\n</think>\n",
+        "<!DOCTYPE html>\n<html><head><title>x</title></head><body>\n",
+        "<head><title>x</title></head>",
+    ],
+)
+@pytest.mark.parametrize("size", [1, 7])
+def test_thoughts_and_documents_are_passed_over(before: str, size: int) -> None:
+    """The block behind them would never be written if the request ended at their last tag."""
+    monitor = BlockMonitor()
+    *verdicts, last = [monitor.feed(piece) for piece in _pieces(before + FRAGMENT, size)]
+    assert last is Verdict.DONE
+    assert set(verdicts) <= {Verdict.GO}
+
+
+def test_a_document_without_a_block_ends_with_it() -> None:
+    monitor = BlockMonitor()
+    assert monitor.feed("<html><body>Sorry.") is Verdict.GO
+    assert monitor.feed("</body>") is Verdict.DONE
+
+
+def test_a_long_paragraph_is_no_standstill_in_an_answer_to_a_brief() -> None:
+    words = [f" word{number}" for number in range(2 * STUCK_TOKENS)]
+    monitor, block = BriefMonitor(), BlockMonitor()
+    assert {monitor.feed(word) for word in ["<p>", *words]} == {Verdict.GO}
+    assert Verdict.STUCK in {block.feed(word) for word in ["<p>", *words]}
+
+
+def test_an_answer_to_a_brief_is_stuck_when_it_repeats_itself() -> None:
+    monitor = BriefMonitor()
+    verdicts = [monitor.feed(word) for word in ["<p>", *"The wall keeps it hot.".split() * STUCK_TOKENS]]
+    assert Verdict.STUCK in verdicts[: 2 * STUCK_TOKENS]
 
 
 def test_stuck_without_progress() -> None:
@@ -52,7 +90,7 @@ def test_a_style_is_stuck_when_it_repeats_itself() -> None:
 
 @given(st.lists(st.text("<>/pdiv{}1 \"'=a", max_size=9), max_size=60))
 def test_any_text_gets_a_verdict(pieces: list[str]) -> None:
-    monitor, style = BlockMonitor(), StyleMonitor()
+    monitor, style = BriefMonitor(), StyleMonitor()
     for piece in pieces:
         assert monitor.feed(piece) in Verdict
         assert style.feed(piece) in Verdict
