@@ -22,8 +22,8 @@ from pagecompiler.engine.types import (
     Request,
     Sampling,
 )
-from pagecompiler.fragment import clean_fragment, clean_style
-from pagecompiler.monitor import BlockMonitor, StyleMonitor
+from pagecompiler.fragment import clean_closed, clean_fragment, clean_style
+from pagecompiler.monitor import monitor_for
 from pagecompiler.plan import STYLE, Block
 from pagecompiler.prompts import repair_message
 
@@ -201,7 +201,7 @@ class Dispatcher:
             group=task.group,
             sampling=sampling,
             slots=frozenset(slot.number for slot in task.block.structure.slots),
-            monitor=StyleMonitor if task.block.kind == STYLE else BlockMonitor,
+            monitor=monitor_for(task.block),
             previous="" if task.attempts else task.previous,
             page=task.page,
             trace=task.trace,
@@ -249,8 +249,7 @@ class Dispatcher:
                 error = EngineError(str(error or "the request was cancelled"))
             task.diagnostics = (engine_diagnostic(error, name),)
             return
-        clean = clean_style if task.block.kind == STYLE else clean_fragment
-        text = clean(completion.text)
+        text = _cleaned(task.block, completion)
         cut = _cut_reason(completion)
         problems = _first(task.check(text))
         if not problems:
@@ -294,6 +293,12 @@ def _first(problems: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
         return problems
     *first, last = problems[:MAX_PROBLEMS]
     return (*first, replace(last, message=f"{last.message} (and {rest} more)"))
+
+
+def _cleaned(block: Block, completion: Completion) -> str:
+    if block.kind == STYLE:
+        return clean_style(completion.text)
+    return (clean_closed if completion.reason is FinishReason.DONE else clean_fragment)(completion.text)
 
 
 def _cut_reason(completion: Completion) -> str:
