@@ -250,6 +250,8 @@ class Context:
         self._rows = rows
         self._outputs = outputs
         self._last_rows = 0
+        self._logits = _Table(max(outputs, sequences), model.size)
+        self._hidden_rows = {tap: _Table(rows, model.width) for tap in taps}
         self._recurrent = model.recurrent and not mtp
         self.tokens = int(native.llama_n_ctx(self._pointer))
         self.rollback: int | None = int(native.llama_n_rs_seq(self._pointer)) if self._recurrent else None
@@ -312,17 +314,15 @@ class Context:
         if batch.outputs == 0:
             native.llama_synchronize(self._pointer)
             return np.empty((0, self._vocabulary_size), np.float32)
-        logits = native.llama_get_logits(self._pointer)
-        return np.ctypeslib.as_array(logits, (batch.outputs, self._vocabulary_size))
+        return self._logits.rows(native.llama_get_logits(self._pointer), batch.outputs)
 
     def hidden(self, tap: int) -> Rows:
         """The hidden rows of the last decode, one a row of its batch: a view that the next decode overwrites."""
         if tap == NEXTN:
-            private = importlib.import_module("llama_cpp.llama_cpp_ext")
-            rows = private.llama_get_embeddings_nextn(self._pointer)
+            rows = importlib.import_module("llama_cpp.llama_cpp_ext").llama_get_embeddings_nextn(self._pointer)
         else:
             rows = _inner_layers("get", ctypes.POINTER(ctypes.c_float), ctypes.c_uint32)(self._pointer, tap)
-        return np.ctypeslib.as_array(rows, (self._last_rows, self._width))
+        return self._hidden_rows[tap].rows(rows, self._last_rows)
 
     def save(self, sequence: int) -> SavedState | None:
         """What a cut could not bring back: the recurrent state of a sequence; None where any cut is allowed."""
@@ -360,6 +360,22 @@ class Context:
         if self._pointer:
             native.llama_free(self._pointer)
             self._pointer = None
+
+
+class _Table:
+    """Rows of floats in memory of llama.cpp, seen as an array; the array is kept while they stay in their place."""
+
+    def __init__(self, rows: int, width: int) -> None:
+        self._shape = (rows, width)
+        self._address = 0
+        self._array = np.empty((0, width), np.float32)
+
+    def rows(self, pointer: Any, count: int) -> Rows:
+        """The first `count` rows from a pointer on."""
+        address = ctypes.addressof(pointer.contents)
+        if address != self._address:
+            self._array, self._address = np.ctypeslib.as_array(pointer, self._shape), address
+        return self._array[:count]
 
 
 def _inner_layers(verb: str, result: object, *arguments: object) -> Any:

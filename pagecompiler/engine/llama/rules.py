@@ -72,8 +72,9 @@ class SequenceRules:
         for sequence, (position, rows) in batch.spans.items():
             self._length[sequence] = position + rows
             self._last_rows[sequence] = rows
-            self._pending.discard(sequence)
-            self._leave(sequence)
+            if self._sharing:
+                self._leave(sequence)
+        self._pending.difference_update(batch.spans)
 
     def clear(self) -> None:
         """All sequences are gone."""

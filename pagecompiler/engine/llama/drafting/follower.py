@@ -49,8 +49,8 @@ class DraftContext(Protocol):
 class _Trail:
     """How far one sequence is followed: `known` tokens are in the follower's memory, `tokens` come next.
 
-    `hidden` holds a row for each of `tokens`, `last` the one for the token after them. `shared` is set between
-    a copy and the next decode.
+    `hidden` holds in some pieces a row for each of `tokens`, `last` the one for the token after them. `shared` is
+    set between a copy and the next decode.
     """
 
     known: int = 0
@@ -86,12 +86,12 @@ class Follower(Drafter):
         skip = trail.known + len(trail.tokens) - rows.position
         trail.tokens += rows.tokens[skip:]
         if self._width is not None:
-            own = rows.hidden[NEXTN]
-            before = np.zeros(self._width, np.float32) if trail.last is None else trail.last
-            carried = np.concatenate([before[None], own[:-1]])[skip:]
-            if len(carried):
-                trail.hidden.append(carried)
-            trail.last = own[-1].copy()
+            own = rows.hidden[NEXTN].copy()
+            if skip == 0:
+                trail.hidden.append(np.zeros((1, self._width), np.float32) if trail.last is None else trail.last)
+            if len(own) > max(skip, 1):
+                trail.hidden.append(own[max(skip, 1) - 1 : -1])
+            trail.last = own[-1:]
         if trail.shared or len(trail.tokens) >= FLUSHED_ROWS:
             self._flush(rows.sequence, trail)
 
@@ -142,8 +142,11 @@ class Follower(Drafter):
             places.append(trail.known + len(trail.tokens) + 1)
             if self._width is not None:
                 assert trail.last is not None
-                carried += [*trail.hidden, trail.last[None]]
+                carried += [*trail.hidden, trail.last]
         picked, hidden = self._decode(batch, carried)
+        if hidden is not None:
+            last_rows = [batch.starts[lane.sequence] + batch.spans[lane.sequence][1] - 1 for lane in lanes]
+            hidden = hidden[last_rows]
         for lane, place in zip(lanes, places, strict=True):
             trail = self._trails[lane.sequence]
             trail.known, trail.shared = place, False
@@ -158,26 +161,24 @@ class Follower(Drafter):
             batch = Batch()
             for lane, token, place in zip(lanes, picked, places, strict=True):
                 batch.add(lane.sequence, (token,), place + done, wanted=1)
-            picked, hidden = self._decode(batch, hidden)
+            picked, hidden = self._decode(batch, [] if hidden is None else [hidden])
         for lane, place, state in zip(lanes, places, saved, strict=False):
             if state is None:
                 self._context.remove(lane.sequence, place)
             else:
                 self._context.restore(lane.sequence, state)
 
-    def _decode(self, batch: Batch, carried: list[Rows]) -> tuple[list[int], list[Rows]]:
-        """The arg-max of each wanted row, and for the next decode the hidden rows of those rows."""
+    def _decode(self, batch: Batch, carried: Sequence[Rows]) -> tuple[list[int], Rows | None]:
+        """The arg-max of each wanted row, and the hidden rows of all rows: a view until the next decode."""
+        hidden = None if not carried else carried[0] if len(carried) == 1 else np.concatenate(carried)
         started = perf_counter()
         try:
-            logits = self._context.decode(batch, np.concatenate(carried) if carried else None)
+            logits = self._context.decode(batch, hidden)
         finally:
             self.passes += 1
             self.seconds += perf_counter() - started
         picked: list[int] = logits.argmax(axis=1).tolist() if len(logits) else []
-        if self._width is None or not picked:
-            return picked, []
-        rows = self._context.hidden(NEXTN)[np.flatnonzero(batch.wanted)]
-        return picked, [rows]
+        return picked, None if self._width is None else self._context.hidden(NEXTN)
 
     def _flush(self, sequence: int, trail: _Trail) -> None:
         """Decode what is only noted."""
