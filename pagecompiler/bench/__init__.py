@@ -1,0 +1,1 @@
+"""`pagec bench`: every decode method measured on one spec, on this machine."""
