@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -13,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from pagecompiler import cli, compile_page
+from pagecompiler.batch import Batch
 from pagecompiler.engine.base import EngineError
 from pagecompiler.engine.openai.client import server_url
 from pagecompiler.engine.openai.discovery import discover
@@ -118,6 +121,48 @@ def test_a_batch_survives_the_death_of_a_server(pagec: Pagec, capsys: pytest.Cap
     assert sorted(out.split()) == sorted(f"out/{name}/index.html" for name in names)
     for number, name in enumerate(names):
         assert Path(f"out/{name}/index.html").read_text().count("A text.") == 1 + number
+
+
+@pytest.mark.parametrize(("arguments", "expected"), [((), (64, 256)), (("--jobs", "3", "--lanes", "7"), (3, 7))])
+def test_a_batch_asks_servers_for_more_than_a_model_here(
+    pagec: Pagec, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], expected: tuple[int, int]
+) -> None:
+    made: list[tuple[int, int]] = []
+
+    def run(self: Batch) -> None:
+        made.append((self._jobs, self._options.lanes))
+
+    monkeypatch.setattr(Batch, "run", run)
+    Path("site").mkdir()
+    Path("site/index.yaml").write_text("title: T\nhero: {heading: H}\n")
+    with FakeServer(write, model="pagec-mini") as server, pytest.raises(SystemExit) as exit_info:
+        cli.main(("batch", "site", "--engine", page(server), *arguments))
+    assert (exit_info.value.code, made) == (0, [expected])
+
+
+def test_watch_goes_on_through_a_restart_of_its_server(tmp_path: Path) -> None:
+    """A save while the server is down waits for it; the model is asked for once."""
+    spec = tmp_path / "page.yaml"
+    spec.write_text("title: One\nhero: {heading: H}\n")
+    with FakeServer(write, model="pagec-mini") as server:
+        command = [sys.executable, "-m", "pagecompiler.cli", "watch", str(spec), "--engine", page(server), "--poll"]
+        with subprocess.Popen(
+            [*command, "-o", str(tmp_path / "page.html")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stdout is not None and process.stderr is not None
+            try:
+                assert "groups reused" in process.stdout.readline()
+                server.stop()
+                spec.write_text("title: Two\nhero: {heading: H, actions: [{text: Go, href: /go}]}\n")
+                while "cannot connect" not in (line := process.stderr.readline()):
+                    assert line, "the watch ended"
+                server.again()
+                assert "groups reused" in process.stdout.readline()
+            finally:
+                process.send_signal(signal.SIGINT)
+                process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert "<title>Two</title>" in (tmp_path / "page.html").read_text()
 
 
 def _writes_words(asked: str) -> str:
