@@ -41,19 +41,23 @@ class Acceptance:
 
     def add(self, drafted: int, accepted: int) -> None:
         """A guess of `drafted` tokens was verified; the first `accepted` were approved."""
-        for position in range(min(drafted, accepted + 1)):
-            if position == len(self._tried):
-                self._tried.append(0.0)
-                self._approved.append(0.0)
-            self._tried[position] = self._tried[position] * FORGET + 1
-            self._approved[position] = self._approved[position] * FORGET + (position < accepted)
+        tried, approved = self._tried, self._approved
+        while len(tried) < drafted:
+            tried.append(0.0)
+            approved.append(0.0)
+        for position in range(accepted):
+            tried[position] = tried[position] * FORGET + 1
+            approved[position] = approved[position] * FORGET + 1
+        if accepted < drafted:
+            tried[accepted] = tried[accepted] * FORGET + 1
+            approved[accepted] *= FORGET
 
     def share(self, position: int) -> float:
         """The share at a position from 0; of one not tried yet that of the position before it."""
-        if not self._tried:
-            return PRIOR
-        at = min(position, len(self._tried) - 1)
-        return self._approved[at] / self._tried[at] if self._tried[at] else PRIOR
+        for at in range(min(position, len(self._tried) - 1), -1, -1):
+            if self._tried[at]:
+                return self._approved[at] / self._tried[at]
+        return PRIOR
 
     def expected(self, depth: int) -> float:
         """The tokens that a lane gets from a step of this depth."""
@@ -65,7 +69,7 @@ class Acceptance:
 
     def shares(self) -> tuple[float, ...]:
         """All shares that were tried."""
-        return tuple(self.share(position) for position in range(len(self._tried)))
+        return tuple(self.share(position) for position, tried in enumerate(self._tried) if tried)
 
 
 class Depth:

@@ -56,7 +56,9 @@ class Guesses:
         self._equal = equal
         self._drafters: list[Drafter] = [each for each in (previous, lookup, main) if each is not None]
         self.taps = sorted({tap for drafter in self._drafters for tap in drafter.taps})
-        self._shares: dict[Drafter, Acceptance] = {drafter: Acceptance([1.0]) for drafter in self._drafters}
+        self._shares: dict[Drafter | None, Acceptance] = {}
+        if lookup is not None and main is not None:
+            self._shares = {lookup: Acceptance([1.0]), main: Acceptance([1.0])}
         self._turn = 0
 
     @property
@@ -75,22 +77,25 @@ class Guesses:
         first = min(lanes, key=lambda lane: (lane.turn, -lane.remaining))
         self._turn += 1
         if first.owed:
-            step = self._owing_step(first, strides[first.sequence])
-        elif strides[first.sequence]:
+            step = self._owing_step(first, strides.get(first.sequence, ()))
+        elif first.sequence in strides:
             step = self._stride_step(first, lanes, strides)
         else:
-            step = self._common_step([lane for lane in lanes if not lane.owed and not strides[lane.sequence]])
+            step = self._common_step([lane for lane in lanes if not lane.owed and lane.sequence not in strides])
         for lane in step.lanes:
             lane.turn = self._turn
         return step
 
     def _strides(self, lanes: Sequence[Lane]) -> Mapping[int, Guess]:
-        if self._previous is None:
-            return {lane.sequence: () for lane in lanes}
+        """The guesses from previous answers, by sequence."""
+        if self._previous is None or not self._previous.useful:
+            return {}
         guesses: dict[int, Guess] = {}
         for lane in lanes:
             room = min(lane.remaining, self._rows - 1 - len(lane.owed))
-            (guesses[lane.sequence],) = self._previous.propose([lane], room)
+            (guess,) = self._previous.propose([lane], room)
+            if guess:
+                guesses[lane.sequence] = guess
         return guesses
 
     def _owing_step(self, lane: Lane, stride: Guess) -> Step:
@@ -102,7 +107,7 @@ class Guesses:
 
     def _stride_step(self, first: Lane, lanes: Sequence[Lane], strides: Mapping[int, Guess]) -> Step:
         length = len(strides[first.sequence])
-        equal = [lane for lane in lanes if not lane.owed and len(strides[lane.sequence]) == length]
+        equal = [lane for lane in lanes if not lane.owed and len(strides.get(lane.sequence, ())) == length]
         equal.remove(first)
         chosen = [first, *equal[: self._rows // (1 + length) - 1]]
         guesses = [strides[lane.sequence] for lane in chosen]
@@ -128,7 +133,7 @@ class Guesses:
 
     def _trusts_lookup(self) -> bool:
         """Whether a match was as good a guess as the model's own, of late."""
-        if self._main is None or self._lookup is None:
+        if not self._shares:
             return True
         return self._shares[self._lookup].share(0) >= self._shares[self._main].share(0)
 
@@ -139,7 +144,8 @@ class Guesses:
         """
         lane, source, drafted = step.lanes[index], step.sources[index], len(step.guesses[index])
         if source is not None:
-            self._shares[source].add(accepted if ended else drafted, accepted)
+            if source in self._shares:
+                self._shares[source].add(accepted if ended else drafted, accepted)
             source.verified(lane, drafted, accepted)
         if step.depth:
             self.depth.acceptance.add(accepted if ended else step.depth, accepted)

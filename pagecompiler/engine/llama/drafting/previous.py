@@ -85,6 +85,11 @@ class Previous(Drafter):
         self._longest = longest
         self._old: dict[int, _Old] = {}
 
+    @property
+    def useful(self) -> bool:
+        """Whether any lane has a previous answer."""
+        return bool(self._old)
+
     def admitted(self, lane: Lane) -> None:
         if lane.job.previous:
             self._old[lane.sequence] = _Old(lane.job.previous, self._first)
