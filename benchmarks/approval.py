@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks.workload import arm, run, sample_requests
 from pagecompiler.engine.llama.chat import PromptWriter
-from pagecompiler.engine.llama.engine import _template
+from pagecompiler.engine.llama.engine import model_template
 from pagecompiler.engine.llama.library import Context, Model
 from pagecompiler.engine.llama.slotmask import SlotIndex, SlotMask
 from pagecompiler.engine.llama.target import Batch
@@ -36,7 +36,7 @@ class Referee:
     def __init__(self, path: Path, threads: int) -> None:
         self._model = Model(path)
         self._context = Context(self._model, tokens=ROOM, sequences=5, rows=ROOM, outputs=ROOM // 2, threads=threads)
-        self._prompts = PromptWriter(self._model, _template(self._model))
+        self._prompts = PromptWriter(self._model, model_template(self._model))
         self._index = SlotIndex(map(self._model.piece, range(self._model.size)))
 
     def gap(self, requests: Sequence[Request], completions: Sequence[Completion]) -> float:

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 from pagecompiler.build import CompileOptions, EngineSource, PageResult, compile_spec
 from pagecompiler.config import read_config
 from pagecompiler.engine.base import Engine
-from pagecompiler.engine.types import Decoding, Method
-from pagecompiler.models import ModelChoice, choose_model, served_model, tuning_path
+from pagecompiler.engine.types import Decoding
+from pagecompiler.engine_maker import EngineMaker
+from pagecompiler.models import ModelChoice, choose_model, served_model
 from pagecompiler.spec import LoadedSpec, load_spec
 
 AUTO = Decoding()
-
-COMPACT_ROOM, FULL_ROOM = 4096, 6144
-"""Tokens of a lane: the prompt of the largest block and its whole budget."""
 
 
 def compile_page(
@@ -59,43 +55,6 @@ def engine_maker(
     verbose: bool = False,
     *,
     child: bool = False,
-) -> Callable[[], Engine]:
-    """A function that makes the engine of a model; only calling it loads anything.
-
-    With `child` a model that runs here gets a process of its own, so that a native abort ends no more than that.
-    It tells `say` in one line each what is switched off here and why; with `verbose` also what takes how much memory.
-    """
-
-    def make() -> Engine:
-        if model.servers:
-            from pagecompiler.engine.openai.client import engine_key
-            from pagecompiler.engine.openai.engine import OpenAIEngine
-
-            return OpenAIEngine(model.servers, model.name, key=engine_key(), say=say)
-        if model.path is None:
-            from pagecompiler.engine.reference import ReferenceEngine
-
-            return ReferenceEngine()
-        from pagecompiler.engine.child import ChildEngine
-        from pagecompiler.engine.llama.loading import load_engine
-        from pagecompiler.engine.trimmed import find_trimmed
-
-        drafting = decoding
-        if decoding.method in (Method.AUTO, Method.MTP) and decoding.draft_model is None:
-            drafting = replace(decoding, draft_model=find_trimmed(model.path, model.id))
-        room = COMPACT_ROOM if model.format is not None else FULL_ROOM
-        load = partial(
-            load_engine,
-            model.path,
-            lanes=lanes,
-            context_tokens=room,
-            decoding=drafting,
-            tuning=tuning_path(),
-            verbose=verbose,
-        )
-        engine = ChildEngine(load) if child else load()
-        for note in engine.notes:
-            say(note)
-        return engine
-
-    return make
+) -> EngineMaker:
+    """What makes the engine of a model, for an EngineSource."""
+    return EngineMaker(model, lanes, decoding, say, verbose, child)

@@ -18,7 +18,7 @@ from pagecompiler.diagnostics import CompileError, Diagnostic, diagnostic
 from pagecompiler.engine.base import EngineError
 from pagecompiler.estimate import Estimate
 from pagecompiler.folder import FolderSpec
-from pagecompiler.generate import Dispatcher, Progress, Task
+from pagecompiler.generate import Dispatcher, Progress, Task, demands
 from pagecompiler.inputs import FileDigests, is_current, missed_images
 from pagecompiler.options import default_cache_dir, page_settings
 from pagecompiler.page_build import PageBuild
@@ -32,6 +32,9 @@ AHEAD = 2
 
 Told = Callable[[PageResult, Mapping[str, str]], None]
 """Takes a finished page and the sources of the files that its diagnostics point into."""
+
+Began = Callable[[PageBuild], None]
+"""Takes a page whose blocks are about to be written, or linked where nothing is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +52,9 @@ class BatchState:
 class Batch:
     """Builds the pages of a folder with at most `jobs` of them in flight.
 
-    `options.output` is the folder of all pages. `told` gets each page when it is finished, failed ones too;
-    `watched` how far it is; it is called between any two steps, and may raise to give up what is not finished.
+    `options.output` is the folder of all pages. `began` gets each page that is planned, and `told` each one when it
+    is finished, failed ones too; `watched` how far the batch is: it is called between any two steps, and may raise to
+    give up what is not finished.
     `survey` must come before `run`; `facts` has what it found by page, and what is known of other pages. Without a
     `folder` each spec stands for itself.
     """
@@ -63,6 +67,7 @@ class Batch:
         options: CompileOptions,
         *,
         jobs: int = DEFAULT_JOBS,
+        began: Began = lambda build: None,
         told: Told = lambda result, sources: None,
         watched: Callable[[BatchState], None] = lambda state: None,
         facts: dict[Path, PageFacts | None] | None = None,
@@ -72,6 +77,7 @@ class Batch:
         self._source = source
         self._options = options
         self._jobs = jobs
+        self._began = began
         self._told = told
         self._watched = watched
         self._output = options.output or Path()
@@ -155,6 +161,7 @@ class Batch:
         build = PageBuild(loaded, self._source.model, options, claims=self._claims, page=number)
         self._active[number] = (build, spec)
         tasks = build.start()
+        self._began(build)
         self._estimate.start(spec.path, sum(task.block.expected_tokens for task in tasks))
         if tasks:
             self._dispatch(tasks)
@@ -165,7 +172,7 @@ class Batch:
                 raise self._broken
             if self._dispatcher is None:
                 self._dispatcher = Dispatcher(
-                    self._source.get(),
+                    self._source.get(demands(tasks)),
                     lanes=self._options.lanes,
                     attempts=self._options.attempts,
                     sampling=self._options.sampling,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from pagecompiler.engine.base import Engine, EngineError
+from pagecompiler.engine.room import Demand
 from pagecompiler.engine.types import EngineStats
-from pagecompiler.generate import Listener, generate
+from pagecompiler.engine_maker import EngineMaker
+from pagecompiler.generate import Listener, demands, generate
 from pagecompiler.models import ModelChoice
 from pagecompiler.options import DEFAULTS, CompileOptions, default_cache_dir
 from pagecompiler.page_build import PageBuild
@@ -26,10 +28,11 @@ class EngineSource:
         self._engine: Engine | None = None
         self._seen = EngineStats()
 
-    def get(self) -> Engine:
-        """The engine. Raises EngineError when the model cannot be loaded."""
+    def get(self, demands: Sequence[Demand] = ()) -> Engine:
+        """The engine; one that is made now gets room for `demands`. Raises EngineError when it cannot be made."""
         if self._engine is None:
-            self._engine = self._make()
+            make = self._make
+            self._engine = make(demands) if isinstance(make, EngineMaker) else make()
         return self._engine
 
     def spent(self) -> EngineStats | None:
@@ -61,7 +64,7 @@ def compile_spec(
             try:
                 generate(
                     tasks,
-                    source.get(),
+                    source.get(demands(tasks)),
                     lanes=options.lanes,
                     attempts=options.attempts,
                     sampling=options.sampling,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import shutil
 import sys
@@ -16,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from pagecompiler.config import read_config
 from pagecompiler.diagnostics import CompileError
 from pagecompiler.engine.base import EngineError
-from pagecompiler.engine.planner import changes, host_free_bytes, plan_memory
+from pagecompiler.engine.hardware import usable_threads
+from pagecompiler.engine.planner import changes, fitted, host_free_bytes
 from pagecompiler.models import ModelChoice, ModelNotFoundError, choose_model
 
 if TYPE_CHECKING:
@@ -115,10 +115,9 @@ def _backend_of_this_machine() -> str:
 
 
 def _memory() -> Finding:
-    threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     free = host_free_bytes()
     memory = "free memory unknown" if free is None else f"{free / _GB:.1f} GB of memory free"
-    return Finding("cpu", "ok", f"{threads} threads, {memory}")
+    return Finding("cpu", "ok", f"{usable_threads()} threads, {memory}")
 
 
 def _model(folder: Path, name: str | None, *, usable: bool) -> Iterator[Finding]:
@@ -161,11 +160,11 @@ def _runs(choice: ModelChoice, path: Path, shown: str) -> Iterator[Finding]:
             text = f"{shown}: it has pagec.format {choice.format}, this pagec needs {FORMAT}"
             yield Finding("model", "problem", text, "use the model that comes with pagec: --model pagec-mini")
             return
-        wanted = memory_plan(path, decoding=Decoding())
+        wanted = memory_plan(path, context_tokens=choice.block_tokens, decoding=Decoding())
         block = "with" if shape.mtp_layers else "without"
         yield Finding("model", "ok", f"{shown}: {path}, {path.stat().st_size / _GB:.2f} GB, {block} MTP block")
         if wanted is not None:
-            plan = plan_memory(wanted.shape, wanted.load, wanted.machine, floor=wanted.floor)
+            plan = fitted(wanted)
             yield Finding("memory", "ok", plan.describe().removeprefix("memory: "))
             for line in (*changes(wanted, plan), *plan.warnings()):
                 yield Finding("memory", "note", line.removeprefix("memory: "))

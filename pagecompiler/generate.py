@@ -7,13 +7,14 @@ of the earliest page that has one. A refused answer is asked for again, other bl
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from pagecompiler.cache import Fragment
 from pagecompiler.diagnostics import Diagnostic, diagnostic
 from pagecompiler.engine.base import Engine, EngineError
+from pagecompiler.engine.room import Demand
 from pagecompiler.engine.types import (
     Completion,
     FinishReason,
@@ -276,6 +277,11 @@ class Dispatcher:
 def token_budget(block: Block) -> int:
     """The most tokens that an answer may have."""
     return int(_BUDGET_BASE + _BUDGET_FACTOR * block.expected_tokens)
+
+
+def demands(tasks: Iterable[Task]) -> list[Demand]:
+    """What an engine must have room for to write these tasks."""
+    return [Demand(task.messages, token_budget(task.block)) for task in tasks]
 
 
 def _messages(task: Task) -> tuple[Message, ...]:

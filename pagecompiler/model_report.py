@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from pagecompiler.engine.base import OutOfMemoryError
-from pagecompiler.engine.memory import MIB, Load, memory_need
-from pagecompiler.engine.planner import Machine, MemoryPlan, changes, plan_memory
+from pagecompiler.engine.memory import MIB, Load, memory_need, token_bytes
+from pagecompiler.engine.planner import Machine, MemoryPlan, changes, fitted
 from pagecompiler.engine.shape import MTP_BLOCK, Part, Shape
 
 LANES = (1, 5)
@@ -35,7 +35,7 @@ def model_json(path: Path, shape: Shape, context: int, wanted: MemoryPlan) -> di
         "chat_template": shape.has_template,
         "thinking_can_be_switched_off": shape.thinking,
         "pagec_format": shape.pagec_format,
-        "token_bytes": shape.kv_bytes,
+        "token_bytes": token_bytes(shape.kv_numbers, wanted.load),
         "state_bytes": shape.state_bytes,
         "context": context,
         "memory": [_memory_row(shape, context, lanes, depth) for lanes in LANES for depth in _depths(shape)],
@@ -108,7 +108,7 @@ def _memory_row(shape: Shape, context: int, lanes: int, depth: int) -> dict[str,
 def _machine_json(wanted: MemoryPlan) -> dict[str, Any]:
     machine: Machine = wanted.machine
     try:
-        plan = plan_memory(wanted.shape, wanted.load, machine, floor=wanted.floor)
+        plan = fitted(wanted)
     except OutOfMemoryError as error:
         runs, lines = False, [error.message, error.hint]
     else:

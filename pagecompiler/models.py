@@ -27,6 +27,14 @@ PACKAGED = (MINI, MINI_DRAFT)
 REFERENCE = "reference"
 
 
+COMPACT_BLOCK_TOKENS, FULL_BLOCK_TOKENS = 4096, 6144
+
+
+def block_tokens(pagec_format: int | None) -> int:
+    """What the largest block of the grammar needs: its prompt, compact for a model of pagec's, and its budget."""
+    return FULL_BLOCK_TOKENS if pagec_format is None else COMPACT_BLOCK_TOKENS
+
+
 class ModelNotFoundError(Exception):
     """The model that was asked for does not exist. Exit code 2."""
 
@@ -50,6 +58,11 @@ class ModelChoice:
     @property
     def is_reference(self) -> bool:
         return self.path is None and not self.servers
+
+    @property
+    def block_tokens(self) -> int:
+        """What its largest block needs: prompt and budget."""
+        return block_tokens(self.format)
 
     @property
     def sampling(self) -> Sampling:

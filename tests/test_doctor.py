@@ -83,7 +83,7 @@ def test_a_model_without_a_chat_template(tmp_path: Path) -> None:
 def test_too_little_memory_is_a_problem_with_figures(
     tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loading, "this_machine", lambda: Machine(1000))
+    monkeypatch.setattr(loading, "this_machine", lambda split: Machine(1000))
     finding = [f for f in examine(tmp_path, str(model)) if f.state == "problem"][-1]
     assert "are free" in finding.text and "--lanes" in finding.fix
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from pagecompiler.api import FULL_ROOM
 from pagecompiler.engine.llama.chat import Prompt, PromptWriter
 from pagecompiler.engine.llama.loading import FLOOR_CONTEXT_TOKENS
 from pagecompiler.engine.reference import write
 from pagecompiler.engine.types import Message
 from pagecompiler.generate import token_budget
 from pagecompiler.ids import section_ids
+from pagecompiler.models import FULL_BLOCK_TOKENS
 from pagecompiler.plan import Block, make_plan
 from pagecompiler.prompts import PromptStyle, block_messages
 from pagecompiler.spec import load_spec
@@ -74,7 +74,7 @@ def test_the_largest_block_of_the_grammar_fits(vocabulary: Vocabulary, tmp_path:
     spec.write_text(LARGEST, encoding="utf-8")
     largest = max(ask(prompt_writer(vocabulary), spec), key=lambda entry: len(entry.prompt.tokens))
     assert len(largest.block.structure.slots) > 140
-    assert len(largest.prompt.tokens) + token_budget(largest.block) <= FULL_ROOM
+    assert len(largest.prompt.tokens) + token_budget(largest.block) <= FULL_BLOCK_TOKENS
 
 
 def test_most_of_a_prompt_is_shared_by_all_blocks(asked: list[Asked], capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,7 +26,7 @@ import numpy as np
 
 from benchmarks.workload import arm, longest, sample_requests
 from pagecompiler.engine.llama.chat import PromptWriter
-from pagecompiler.engine.llama.engine import LlamaEngine, _template
+from pagecompiler.engine.llama.engine import LlamaEngine, model_template
 from pagecompiler.engine.llama.library import Model
 from pagecompiler.engine.types import Request
 
@@ -125,7 +125,7 @@ def main() -> None:
     options = parser.parse_args()
     requests = longest(sample_requests(), LANES)
     model = Model(options.model)
-    writer = PromptWriter(model, _template(model))
+    writer = PromptWriter(model, model_template(model))
     prompts = [writer.write(request.messages).tokens for request in requests]
     model.close()
     with LlamaEngine(options.model, decoding=arm("plain"), threads=options.threads) as engine:

@@ -72,10 +72,12 @@ def _default() -> str:
 
 @model_group.command("info", context_settings=CONTEXT)
 @click.argument("model", metavar="FILE|NAME")
-@click.option("--context", type=click.IntRange(256), default=4096, show_default=True, help="Tokens a lane.")
+@click.option(
+    "--context", type=click.IntRange(256), help="Tokens a lane.  [default: what the largest block needs: 6144, or 4096]"
+)
 @click.option("--lanes", type=click.IntRange(1, 64), default=5, show_default=True, help="For the plan of this machine.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
-def info_command(model: str, context: int, lanes: int, as_json: bool) -> None:
+def info_command(model: str, context: int | None, lanes: int, as_json: bool) -> None:
     """What a GGUF file is, from its header alone: parts, MTP block, memory, what this machine can run.
 
     The MTP block is known by its tensors, whatever the file is called.
@@ -85,11 +87,12 @@ def info_command(model: str, context: int, lanes: int, as_json: bool) -> None:
     from pagecompiler.engine.shape import read_shape
     from pagecompiler.engine.types import Decoding
     from pagecompiler.model_report import model_json, model_lines
-    from pagecompiler.models import ModelNotFoundError, model_file
+    from pagecompiler.models import ModelNotFoundError, block_tokens, model_file
 
     try:
         path = model_file(model, "FILE|NAME")[1]
         shape = read_shape(path)
+        context = context or block_tokens(shape.pagec_format)
         wanted = memory_plan(path, lanes=lanes, context_tokens=context, decoding=Decoding())
     except ModelNotFoundError as error:
         fail(str(error), error.exit_code)

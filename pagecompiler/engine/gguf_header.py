@@ -99,6 +99,13 @@ def read_header(path: Path) -> Header:
         return reader.header()
 
 
+def read_tensor_names(path: Path) -> tuple[str, ...]:
+    """The names of the tensors, whatever their formats are. Raises ModelLoadError as `read_metadata` does."""
+    with _reader(path) as reader:
+        reader.metadata()
+        return tuple(name for name, *_ in reader.tensors())
+
+
 @contextmanager
 def _reader(path: Path) -> Iterator[_Reader]:
     try:
@@ -123,9 +130,10 @@ class _Reader:
 
     def header(self) -> Header:
         metadata = self.metadata()
-        if self._tensor_count > MAX_TENSORS:
-            raise ValueError(f"{self._tensor_count} tensors are too many")
-        tensors = [self._tensor() for _ in range(self._tensor_count)]
+        tensors = self.tensors()
+        for name, _, kind, _ in tensors:
+            if kind not in TYPES:
+                raise ValueError(f"the tensor {name} has the unknown type {kind}")
         alignment = metadata.get("general.alignment", DEFAULT_ALIGNMENT)
         if not isinstance(alignment, int) or not 0 < alignment <= 1 << 20:
             raise ValueError(f"an alignment of {alignment} is not possible")
@@ -135,16 +143,19 @@ class _Reader:
             tensor.type.row_bytes(tensor.shape[0])
         return Header(metadata, placed, self._spans, len(self._data))
 
+    def tensors(self) -> list[tuple[str, tuple[int, ...], int, int]]:
+        """Name, shape, number of the format and offset of each tensor; the metadata must have been read."""
+        if self._tensor_count > MAX_TENSORS:
+            raise ValueError(f"{self._tensor_count} tensors are too many")
+        return [self._tensor() for _ in range(self._tensor_count)]
+
     def _tensor(self) -> tuple[str, tuple[int, ...], int, int]:
         name = self._string()
         dimensions = self._number("<I")
         if not 1 <= dimensions <= MAX_DIMENSIONS:
             raise ValueError(f"a tensor of {dimensions} dimensions")
         shape = tuple(self._number("<Q") for _ in range(dimensions))
-        kind, offset = self._number("<I"), self._number("<Q")
-        if kind not in TYPES:
-            raise ValueError(f"the tensor {name} has the unknown type {kind}")
-        return name, shape, kind, offset
+        return name, shape, self._number("<I"), self._number("<Q")
 
     def metadata(self) -> dict[str, MetadataValue]:
         if self._data[:4] != MAGIC:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pagecompiler.engine.ggml_types import TensorType
+from pagecompiler.engine.hardware import DEFAULT_HARDWARE
 from pagecompiler.engine.shape import EMBEDDING, MTP_BLOCK, Shape
 
 KEEPER_SEQUENCES = 2
@@ -21,7 +23,8 @@ _F16, _F32 = 2, 4
 @dataclass(frozen=True, slots=True)
 class Load:
     """How a model is used. `context` is the room of one lane in tokens, `chunk` the most rows of a pass,
-    `outputs` the most rows with logits; `mtp` means that its MTP block drafts."""
+    `outputs` the most rows with logits; `mtp` means that its MTP block drafts; `kv` are the formats of keys and of
+    values in the cache, `fused` that attention is computed in one kernel, without a table of all pairs."""
 
     lanes: int
     depth: int
@@ -29,6 +32,8 @@ class Load:
     chunk: int
     outputs: int
     mtp: bool
+    kv: tuple[TensorType, TensorType] = DEFAULT_HARDWARE.kv_types
+    fused: bool = True
 
     @property
     def sequences(self) -> int:
@@ -60,7 +65,7 @@ class Need:
 def memory_need(shape: Shape, load: Load) -> Need:
     """What the model takes in all."""
     mtp = shape.part(MTP_BLOCK) if not load.mtp else None
-    kv = shape.kv_bytes + (shape.mtp_kv_bytes if load.mtp else 0)
+    kv = token_bytes(shape.kv_numbers, load) + (token_bytes(shape.mtp_kv_numbers, load) if load.mtp else 0)
     contexts = 2 if load.mtp else 1
     return Need(
         weights=shape.weights - (mtp.size if mtp is not None else 0),
@@ -69,6 +74,11 @@ def memory_need(shape: Shape, load: Load) -> Need:
         working=contexts * _working(shape, load),
         output=contexts * load.outputs * (shape.vocabulary + shape.width) * _F32,
     )
+
+
+def token_bytes(numbers: tuple[int, int], load: Load) -> int:
+    """Bytes of so many numbers of keys and of values in the cache; a row that is no whole block is rounded up."""
+    return sum(-(-count * kind.size // kind.block) for count, kind in zip(numbers, load.kv, strict=True))
 
 
 def device_need(shape: Shape, load: Load, layers: int) -> int:
@@ -86,9 +96,11 @@ def device_need(shape: Shape, load: Load, layers: int) -> int:
 
 
 def _working(shape: Shape, load: Load) -> int:
-    """The buffers of a pass: the mask of the attention, and the logits or the rows of the widest layer."""
+    """The buffers of a pass: the mask of the attention, its table of pairs, and the logits or the widest layer."""
     rows = max(load.chunk, load.outputs) + load.sequences  # llama.cpp reserves for a multiple of the sequences
     logits = load.outputs * shape.vocabulary * _F32
     widest = rows * (8 * shape.width + 3 * shape.feed_forward) * _F32
     states = 2 * load.sequences * shape.state_bytes // max(1, shape.recurrent_layers)
-    return load.tokens * rows * _F16 + max(logits, widest) + states
+    mask = load.tokens * rows * (_F16 if load.fused else _F32)
+    pairs = 0 if load.fused else load.tokens * rows * shape.heads * _F32
+    return mask + max(logits, widest + pairs) + states

@@ -93,22 +93,27 @@ class MemoryPlan:
 def plan_memory(
     shape: Shape, wanted: Load, machine: Machine, *, extra: int = 0, floor: int = CONTEXT_STEP
 ) -> MemoryPlan:
-    """The plan nearest to `wanted` that fits; a lane gets no less than `floor` tokens.
+    """The plan nearest to `wanted` that fits, with all layers on the GPUs; a lane gets no less than `floor` tokens.
 
     Raises OutOfMemoryError when none does.
     """
-    first = MemoryPlan(shape, wanted, shape.layers if machine.gpu_free else 0, machine, extra, floor)
-    plan: MemoryPlan | None = first
+    return fitted(MemoryPlan(shape, wanted, shape.layers if machine.gpu_free else 0, machine, extra, floor))
+
+
+def fitted(wanted: MemoryPlan) -> MemoryPlan:
+    """The plan nearest to this one that fits. Raises OutOfMemoryError when none does."""
+    plan: MemoryPlan | None = wanted
     while plan is not None:
         if plan.fits:
             return plan
         plan = smaller(plan)
+    load = wanted.load
     least = replace(
-        first, load=replace(wanted, depth=min(1, wanted.depth), context=min(floor, wanted.context)), layers=0
+        wanted, load=replace(load, depth=min(1, load.depth), context=min(wanted.floor, load.context)), layers=0
     )
     raise OutOfMemoryError(
         f"the model needs {_size(least.on_host - least._host_weights)} of memory besides its weights,"
-        f" {_size(machine.host_free or 0)} are free",
+        f" {_size(wanted.machine.host_free or 0)} are free",
         hint="use fewer lanes with --lanes, --method plain, or a smaller model",
     )
 

@@ -12,7 +12,7 @@ from pagecompiler.engine.gguf_header import Header, LongArray, MetadataValue, Te
 
 EMBEDDING, HEAD, MTP_BLOCK = "embedding", "output head", "MTP block"
 _BLOCK = re.compile(r"blk\.(\d+)\.")
-_F16, _F32 = 2, 4
+_F32 = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,10 @@ class Part:
 class Shape:
     """Sizes are in bytes. `attention_layers` and `recurrent_layers` do not count the MTP block.
 
-    `kv_bytes` are those of one token in the caches of all attention layers, `mtp_kv_bytes` those of the MTP block;
-    `state_bytes` those of the recurrent state of one sequence, once. `tied_head` means that the embedding is the
-    output head as well. `thinking` says whether the chat template has thinking that can be switched off.
+    `kv_numbers` are the numbers of keys and of values of one token in the caches of all attention layers,
+    `mtp_kv_numbers` those of the MTP block; `state_bytes` those of the recurrent state of one sequence, once.
+    `tied_head` means that the embedding is the output head as well. `thinking` says whether the chat template has
+    thinking that can be switched off.
     """
 
     architecture: str
@@ -39,14 +40,15 @@ class Shape:
     missing_bytes: int
     parts: tuple[Part, ...]
     width: int
+    heads: int
     feed_forward: int
     vocabulary: int
     trained_context: int
     attention_layers: int
     recurrent_layers: int
     mtp_layers: int
-    kv_bytes: int
-    mtp_kv_bytes: int
+    kv_numbers: tuple[int, int]
+    mtp_kv_numbers: tuple[int, int]
     state_bytes: int
     tied_head: bool
     has_template: bool
@@ -95,14 +97,15 @@ def make_shape(header: Header) -> Shape:
         missing_bytes=header.missing_bytes,
         parts=_parts(header.tensors, mtp, recurrent),
         width=keys.number("embedding_length"),
+        heads=keys.largest("attention.head_count"),
         feed_forward=keys.largest("feed_forward_length"),
         vocabulary=_vocabulary(header.tensors, keys),
         trained_context=keys.number("context_length"),
         attention_layers=len(attention),
         recurrent_layers=len(recurrent),
         mtp_layers=len(mtp),
-        kv_bytes=sum(_kv_bytes(keys, block) for block in attention),
-        mtp_kv_bytes=sum(_kv_bytes(keys, block) for block in mtp),
+        kv_numbers=_kv_numbers(keys, attention),
+        mtp_kv_numbers=_kv_numbers(keys, mtp),
         state_bytes=len(recurrent) * _state_bytes(keys),
         tied_head="token_embd.weight" in names and "output.weight" not in names,
         has_template=bool(template),
@@ -148,12 +151,15 @@ def _vocabulary(tensors: Iterable[Tensor], keys: _Keys) -> int:
     return max(rows, default=keys.number("vocab_size") or keys.count("tokenizer.ggml.tokens"))
 
 
-def _kv_bytes(keys: _Keys, block: int) -> int:
-    heads = keys.number("attention.head_count", block)
-    pairs = keys.number("attention.head_count_kv", block, default=heads)
-    each = keys.number("embedding_length") // heads if heads else 0
-    lengths = keys.number("attention.key_length", default=each) + keys.number("attention.value_length", default=each)
-    return pairs * lengths * _F16
+def _kv_numbers(keys: _Keys, blocks: Iterable[int]) -> tuple[int, int]:
+    found = [0, 0]
+    for block in blocks:
+        heads = keys.number("attention.head_count", block)
+        pairs = keys.number("attention.head_count_kv", block, default=heads)
+        each = keys.number("embedding_length") // heads if heads else 0
+        found[0] += pairs * keys.number("attention.key_length", default=each)
+        found[1] += pairs * keys.number("attention.value_length", default=each)
+    return found[0], found[1]
 
 
 def _state_bytes(keys: _Keys) -> int:

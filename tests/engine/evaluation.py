@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from pagecompiler.engine.llama.chat import PromptWriter
-from pagecompiler.engine.llama.engine import _template
+from pagecompiler.engine.llama.engine import model_template
 from pagecompiler.engine.llama.library import Context, Model
 from pagecompiler.engine.llama.target import Batch
 from pagecompiler.engine.types import Completion, Request
@@ -23,7 +23,7 @@ class Evaluation:
     def __init__(self, path: Path) -> None:
         self.model = Model(path)
         self.context = Context(self.model, tokens=8 * ROWS, sequences=LANES, rows=ROWS, outputs=ROWS, threads=1)
-        self._prompts = PromptWriter(self.model, _template(self.model))
+        self._prompts = PromptWriter(self.model, model_template(self.model))
 
     def __enter__(self) -> Evaluation:
         return self

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pagecompiler.engine.base import ModelLoadError
 from pagecompiler.engine.ggml_types import TYPES
-from pagecompiler.engine.gguf_header import LongArray, read_header, read_metadata
+from pagecompiler.engine.gguf_header import LongArray, read_header, read_metadata, read_tensor_names
 
 
 @pytest.fixture(scope="module")
@@ -127,6 +127,13 @@ def test_tensors_are_found_where_they_are(tensor_file):
     assert np.frombuffer(data, np.float32, 12, a.offset).tolist() == list(range(12))
     assert set(data[c.offset : c.offset + c.size]) == {7}
     assert header.missing_bytes == 0
+
+
+def test_names_are_read_whatever_the_formats_are(tmp_path):
+    path = tmp_path / "new.gguf"
+    tensor = struct.pack("<Q", 1) + b"t" + struct.pack("<IQIQ", 1, 4, 777, 0)
+    path.write_bytes(b"GGUF" + struct.pack("<IQQ", 3, 1, 0) + tensor)
+    assert read_tensor_names(path) == ("t",)
 
 
 def test_the_bytes_of_a_key_can_be_copied(small_file):

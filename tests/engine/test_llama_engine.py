@@ -117,9 +117,9 @@ def test_a_long_prompt_is_filled_in_chunks(engine, evaluation):
 
 def test_a_prompt_that_cannot_fit_is_refused_before_any_decode(engine):
     with pytest.raises(PromptTooLongError, match="hero: a prompt of"):
-        engine.submit(Request((Message("user", "x y " * 800),), 10, "hero"))
+        engine.submit(Request((Message("user", "x y " * 2000),), 10, "hero"))
     with pytest.raises(PromptTooLongError):
-        engine.submit(ask("short", max_tokens=768))
+        engine.submit(ask("short", max_tokens=5 * 768))
     assert list(engine.events()) == []
     assert engine.stats().target_passes == 0
 
@@ -236,6 +236,14 @@ def test_all_lanes_can_be_filled_to_the_brim(model_path):
         requests = [ask("abcdefgh"[: 8 - i], max_tokens=budget) for i in range(5)]
         completions = run(engine, requests)
     assert all(c.reason in (FinishReason.LENGTH, FinishReason.END) for c in completions)
+
+
+def test_lanes_share_their_room(model_path):
+    with make_engine(model_path, context_tokens=256) as engine:
+        (large,) = run(engine, [ask("a", max_tokens=900)])
+        completions = run(engine, [ask("a", max_tokens=900), *(ask("b", max_tokens=4) for _ in range(6))])
+    assert [c.reason for c in completions if c.error] == []
+    assert completions[0].tokens == large.tokens
 
 
 def test_stats_account_for_the_run(engine):

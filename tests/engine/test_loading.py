@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from pagecompiler.engine.base import OutOfMemoryError
+from pagecompiler.engine.hardware import Hardware
 from pagecompiler.engine.llama.engine import LlamaEngine
 from pagecompiler.engine.llama.loading import load_engine, memory_plan, this_machine
-from pagecompiler.engine.memory import MIB
+from pagecompiler.engine.memory import MIB, memory_need
 from pagecompiler.engine.planner import Machine
+from pagecompiler.engine.room import Demand
 from pagecompiler.engine.types import Decoding, Message, Method, Request
 
 MTP = Decoding(method=Method.MTP)
@@ -22,6 +24,40 @@ def test_with_room_nothing_is_said(hybrid_path: Path) -> None:
         assert engine.notes == ()
         engine.submit(Request((Message("user", "a"),), max_tokens=4, label="a"))
         assert [event.kind for event in engine.events()][-1] == "finished"
+
+
+DEMAND = Demand((Message("system", "x" * 300), Message("user", "y" * 100)), max_tokens=60)
+
+
+def test_the_room_of_a_lane_is_what_is_to_be_written(hybrid_path: Path) -> None:
+    with load_engine(hybrid_path, lanes=5, context_tokens=1024, demands=[DEMAND], decoding=MTP) as engine:
+        assert engine.context_tokens == 400 // 2 + 60
+    with load_engine(hybrid_path, lanes=1, context_tokens=1024, demands=[DEMAND], decoding=MTP) as engine:
+        assert engine.context_tokens == 1024  # the only lane must hold any block of a later page
+
+
+def test_where_memory_is_short_the_tokens_are_counted(hybrid_path: Path) -> None:
+    demand = Demand((Message("user", " the" * 200),), max_tokens=60)
+    plan = memory_plan(hybrid_path, lanes=5, context_tokens=460, machine=Machine(None))
+    assert plan is not None
+    short = Machine(plan.on_host - memory_need(plan.shape, plan.load).weights - 1)
+    with load_engine(hybrid_path, lanes=5, context_tokens=1024, demands=[demand], machine=short) as engine:
+        prompt = engine._prompts.write(demand.messages)
+        assert engine.context_tokens == len(prompt.tokens) + 60 < 460
+        assert not any("tokens a lane" in note for note in engine.notes), "what is counted fits"
+
+
+def test_layers_for_a_card_that_is_not_there_are_said(hybrid_path: Path) -> None:
+    decoding = Decoding(method=Method.PLAIN, hardware=Hardware(gpu_layers=3))
+    with load_engine(hybrid_path, lanes=1, context_tokens=512, decoding=decoding, machine=Machine(None)) as engine:
+        assert "no GPU for 3 layers" in engine.notes[0]
+
+
+def test_no_more_layers_than_asked_for_go_to_the_card(hybrid_path: Path) -> None:
+    card = Machine(None, 1 << 40, ("GPU",))
+    decoding = Decoding(method=Method.PLAIN, hardware=Hardware(gpu_layers=3, ubatch=64))
+    plan = memory_plan(hybrid_path, decoding=decoding, machine=card)
+    assert plan is not None and (plan.gpu_layers, plan.load.chunk) == (3, 64)
 
 
 def test_verbose_says_what_goes_where(hybrid_path: Path) -> None:

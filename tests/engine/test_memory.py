@@ -11,16 +11,22 @@ from pathlib import Path
 import pytest
 
 from benchmarks.synthetic_model import QWEN35_9B, SMALL, write_model
+from pagecompiler.engine.hardware import DEFAULT_HARDWARE, FlashAttention, Hardware
 from pagecompiler.engine.llama import native_log as log
 from pagecompiler.engine.llama.library import Context, Model
 from pagecompiler.engine.llama.target import NEXTN
-from pagecompiler.engine.memory import MIB, Load, device_need, memory_need
+from pagecompiler.engine.memory import MIB, Load, device_need, memory_need, token_bytes
 from pagecompiler.engine.shape import HEAD, MTP_BLOCK, Shape, read_shape
+
+QUANTISED = Hardware(kv_k="q8_0", kv_v="q4_0")
+UNFUSED = Hardware(flash_attention=FlashAttention.OFF)
 
 LOADS = [
     Load(lanes=5, depth=0, context=1024, chunk=128, outputs=67, mtp=False),
     Load(lanes=5, depth=3, context=1024, chunk=128, outputs=20, mtp=True),
     Load(lanes=1, depth=1, context=4096, chunk=512, outputs=67, mtp=True),
+    Load(lanes=5, depth=2, context=2048, chunk=256, outputs=15, mtp=True, kv=QUANTISED.kv_types),
+    Load(lanes=5, depth=1, context=2048, chunk=128, outputs=10, mtp=True, fused=False),
 ]
 
 
@@ -46,7 +52,10 @@ def reported() -> Iterator[dict[str, float]]:
 
 
 def contexts(model: Model, load: Load) -> None:
-    kind = {"tokens": load.tokens, "sequences": load.sequences, "rows": max(load.chunk, load.outputs)}
+    hardware = UNFUSED if not load.fused else QUANTISED if load.kv == QUANTISED.kv_types else DEFAULT_HARDWARE
+    kind = {
+        "tokens": load.tokens, "sequences": load.sequences, "rows": max(load.chunk, load.outputs), "hardware": hardware
+    }  # fmt: skip
     taps = (NEXTN,) if load.mtp else ()
     Context(model, **kind, outputs=load.outputs, threads=1, rollback=load.depth, taps=taps).close()
     if load.mtp:
@@ -84,7 +93,8 @@ def test_the_shape_of_qwen35_9b(qwen_9b: Path) -> None:
     shape = read_shape(qwen_9b)
     assert (shape.attention_layers, shape.recurrent_layers, shape.mtp_layers) == (8, 24, 1)
     assert shape.state_bytes == 50.25 * MIB
-    assert (shape.kv_bytes, shape.mtp_kv_bytes) == (32 * 1024, 4 * 1024)
+    load = LOADS[0]
+    assert (token_bytes(shape.kv_numbers, load), token_bytes(shape.mtp_kv_numbers, load)) == (32 * 1024, 4 * 1024)
     head, block = shape.part(HEAD), shape.part(MTP_BLOCK)
     assert head is not None and head.types == (("Q6_K", 834_355_200),)
     assert block is not None and {name for name, _ in block.types} == {"Q4_K", "Q6_K", "F32"}
@@ -100,7 +110,7 @@ def test_snapshots_cost_what_was_published(qwen_9b: Path, depth: int, sequences:
 def test_a_file_without_a_block_and_without_states(models: dict[str, Path]) -> None:
     shape: Shape = read_shape(models["llama"])
     assert (shape.architecture, shape.attention_layers, shape.recurrent_layers, shape.mtp_layers) == ("llama", 2, 0, 0)
-    assert (shape.kv_bytes, shape.state_bytes) == (2 * 2 * 16 * 2 * 2, 0)
+    assert (token_bytes(shape.kv_numbers, LOADS[0]), shape.state_bytes) == (2 * 2 * 16 * 2 * 2, 0)
     assert shape.has_template and not shape.thinking
 
 

@@ -16,6 +16,7 @@ from pagecompiler.engine.llama import engine as engine_module
 from pagecompiler.engine.llama.drafting.mtp import Mtp
 from pagecompiler.engine.llama.engine import LlamaEngine
 from pagecompiler.engine.llama.library import Model
+from pagecompiler.engine.llama.methods import nextn_layers, plan_methods
 from pagecompiler.engine.llama.native_log import LOG_DEBUG, native_log
 from pagecompiler.engine.llama.sampling import distribution
 from pagecompiler.engine.llama.support import NativeSupport, device_names
@@ -24,7 +25,7 @@ from pagecompiler.engine.types import Completion, Decoding, Method, Sampling
 from .evaluation import Evaluation
 from .recorder import Recorder
 from .test_llama_engine import KINDS, ask, run
-from .tiny_models import write_llama, write_mtp_block, write_qwen35
+from .tiny_models import write_llama, write_mtp_block, write_qwen35, write_without_block
 
 LENGTHS = (40, 22, 33, 28, 37)
 PLAIN = Decoding(Method.PLAIN)
@@ -456,3 +457,12 @@ def test_inner_layers_can_be_read(model_path):
     with pytest.raises(ModelLoadError, match="no layer 99"):
         Context(model, tokens=256, sequences=1, rows=64, outputs=64, threads=1, taps=(99,))
     model.close()
+
+
+def test_a_block_is_known_by_its_tensors_not_by_what_the_metadata_says(tmp_path):
+    whole = write_qwen35(tmp_path / "whole.gguf")
+    without = write_without_block(whole, tmp_path / "without-MTP.gguf")
+    assert (nextn_layers(whole), nextn_layers(without)) == (1, 0)
+    assert plan_methods(without, Decoding()).main is Method.PLAIN
+    with pytest.raises(ModelLoadError, match="no multi-token-prediction block"):
+        plan_methods(without, Decoding(Method.MTP))

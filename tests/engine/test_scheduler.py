@@ -293,3 +293,15 @@ def test_inside_a_slot_only_numbers_that_are_left_can_be_written():
     scheduler.submit(make_job(1, max_tokens=9, slots=(1, 12)))
     (completion,) = run(scheduler).values()
     assert completion.text == "{{12}}</{{1}}</{{2", "and with no number left the mask is off"
+
+
+def test_a_job_waits_until_there_is_room_for_it_and_those_behind_wait_with_it():
+    scheduler = Scheduler(FakeTarget(), FakeVocabulary(), lanes=4, chunk=4, keeper_room=12, room=20)
+    for number, budget in enumerate((6, 6, 18, 1)):
+        scheduler.submit(make_job(number, max_tokens=budget))
+    events = drain(scheduler)
+    order = [(event.kind, event.request) for event in events if event.kind != "text"]
+    assert order.index(("admitted", 1)) < order.index(("finished", 0))
+    assert order.index(("admitted", 2)) > max(order.index(("finished", 0)), order.index(("finished", 1)))
+    assert order.index(("admitted", 3)) > order.index(("admitted", 2))
+    assert len(completions(events)) == 4

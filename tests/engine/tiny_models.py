@@ -6,6 +6,7 @@ The vocabulary is a byte-level BPE with some merged tokens of the kind that real
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import gguf
@@ -195,6 +196,16 @@ def write_qwen35(path: Path, *, template: str = CHATML, seed: int = 2, blur: flo
 
 def write_mtp_block(source: Path, path: Path) -> Path:
     """A file with nothing but the multi-token-prediction block of another one, and its vocabulary."""
+    return _copy(source, path, lambda name, block: not name.startswith("blk.") or name.startswith(block))
+
+
+def write_without_block(source: Path, path: Path) -> Path:
+    """A file that lacks the tensors that make a block of its last layer, while its metadata still tells of it."""
+    return _copy(source, path, lambda name, block: not name.startswith(f"{block}nextn."))
+
+
+def _copy(source: Path, path: Path, kept: Callable[[str, str], bool]) -> Path:
+    """A copy with some of the tensors; `kept` is asked with a name and the beginning of those of the block."""
     reader = gguf.GGUFReader(source)
     writer = gguf.GGUFWriter(path, "qwen35")
     for key, entry in reader.fields.items():
@@ -204,9 +215,9 @@ def write_mtp_block(source: Path, path: Path) -> Path:
         writer.add_key_value(
             key, entry.contents(), kind, sub_type=entry.types[-1] if kind == gguf.GGUFValueType.ARRAY else None
         )
-    last = f"blk.{int(reader.fields['qwen35.block_count'].contents()) - 1}."
+    block = f"blk.{int(reader.fields['qwen35.block_count'].contents()) - 1}."
     for tensor in reader.tensors:
-        if not tensor.name.startswith("blk.") or tensor.name.startswith(last):
+        if kept(tensor.name, block):
             writer.add_tensor(tensor.name, tensor.data, raw_dtype=tensor.tensor_type)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()

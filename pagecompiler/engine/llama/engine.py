@@ -40,11 +40,12 @@ PLAIN = Decoding(method=Method.PLAIN)
 class LlamaEngine:
     """Runs up to `lanes` requests at once in one model.
 
-    `context_tokens` is the room of one lane: prompt and budget. `decoding` says where guesses come from and how the
-    model is laid onto the machine; `threads` and `gpu_layers` go before what its `hardware` says. `tuning` is a file
-    that keeps what was measured; `deepest` bounds the guesses that memory is set aside for. Raises
-    ModelLoadError. `notes` say in one line each what is switched off and why. The thread that reads `events()`
-    runs the model; `submit`, `cancel` and `close` may be called from any thread.
+    `context_tokens` is the room of one lane, prompt and budget; lanes share it, so a request may need as much as all
+    of them have. `decoding` says where guesses come from and how the model is laid onto the machine; `threads` and
+    `gpu_layers` go before what its `hardware` says. `tuning` is a file that keeps what was measured; `deepest` bounds
+    the guesses that memory is set aside for. Raises ModelLoadError. `notes` say in one line each what is switched off
+    and why. The thread that reads `events()` runs the model; `submit`, `cancel` and `close` may be called from any
+    thread.
 
     >>> with LlamaEngine(Path("pagec-mini.gguf")) as engine:  # doctest: +SKIP
     ...     engine.submit(request)
@@ -90,7 +91,7 @@ class LlamaEngine:
         )
         self._draft_model: Model | None = None
         try:
-            self._prompts = PromptWriter(self._model, _template(self._model))
+            self._prompts = PromptWriter(self._model, model_template(self._model))
             self.context_tokens = min(context_tokens, self._model.trained_context)
             self._scheduler = self._schedule(plan)
         except EngineError:
@@ -144,6 +145,7 @@ class LlamaEngine:
             lanes=self._lanes,
             chunk=self._chunk,
             keeper_room=self.context_tokens,
+            room=self._lanes * self.context_tokens,
             guesses=self._guesses,
             prefer=plan.decoding.prefer,
         )
@@ -159,16 +161,16 @@ class LlamaEngine:
             previous = request.previous
             if isinstance(previous, str):
                 previous = tuple(self._model.tokenize(previous, parse_special=False))
-        needed = len(prompt.tokens) + request.max_tokens
-        if needed > self.context_tokens:
+        job = Job(next(self._numbers), request, prompt, previous)
+        room = min(self._lanes * self.context_tokens, self._model.trained_context)
+        if job.needed > room:
             raise PromptTooLongError(
                 f"{request.label}: a prompt of {len(prompt.tokens)} tokens"
-                f" with a budget of {request.max_tokens} does not fit into {self.context_tokens} tokens",
-                hint="shorten the texts, or give the engine a larger context",
+                f" with a budget of {request.max_tokens} does not fit into {room} tokens",
+                hint="shorten the texts, or use more lanes: they share their room",
             )
-        number = next(self._numbers)
-        self._scheduler.submit(Job(number, request, prompt, previous))
-        return number
+        self._scheduler.submit(job)
+        return job.number
 
     def events(self) -> Iterator[GenerationEvent]:
         """Run until every submitted request has finished; ends at once when the engine is closed."""
@@ -213,7 +215,8 @@ class LlamaEngine:
         self.close()
 
 
-def _template(model: Model) -> ChatTemplate:
+def model_template(model: Model) -> ChatTemplate:
+    """The chat template of a model. Raises ModelLoadError when there is none or it cannot be read."""
     source = model.chat_template()
     if not source:
         raise ModelLoadError(f"{model.path} has no chat template", hint="use a chat (instruct) model")

@@ -27,6 +27,7 @@ class Job:
         self.prompt = prompt
         self.previous = previous
         self.prefix = prompt.tokens[: prompt.shared]  # what it shares with others
+        self.needed = len(prompt.tokens) + request.max_tokens  # the most tokens that it may have in memory
 
 
 @dataclass(frozen=True, slots=True)

@@ -241,7 +241,6 @@ class Context:
         parameters.no_perf = True
         if mtp:
             parameters.ctx_type = native.LLAMA_CONTEXT_TYPE_MTP
-        native_log.lines.clear()
         self._pointer = native.llama_init_from_model(model.pointer, parameters)
         if not self._pointer:
             raise context_error(model.path, tokens)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pagecompiler.engine.base import ModelLoadError, OutOfMemoryError
+from pagecompiler.engine.hardware import FlashAttention, Hardware, SplitMode
+from pagecompiler.engine.llama.chat import PromptWriter
 from pagecompiler.engine.llama.engine import (
     CPU_CHUNK,
     DEFAULT_CONTEXT_TOKENS,
@@ -13,11 +16,13 @@ from pagecompiler.engine.llama.engine import (
     GPU_CHUNK,
     PLAIN,
     LlamaEngine,
+    model_template,
 )
-from pagecompiler.engine.llama.library import devices
+from pagecompiler.engine.llama.library import Model, devices
 from pagecompiler.engine.llama.methods import deepest_guess, longest_stride, plan_methods
 from pagecompiler.engine.memory import Load, memory_need
-from pagecompiler.engine.planner import Machine, MemoryPlan, changes, host_free_bytes, plan_memory, smaller
+from pagecompiler.engine.planner import Machine, MemoryPlan, changes, fitted, host_free_bytes, smaller
+from pagecompiler.engine.room import Demand, estimated_tokens, lane_tokens
 from pagecompiler.engine.shape import Shape, read_shape
 from pagecompiler.engine.types import Decoding, Method
 
@@ -32,6 +37,7 @@ def load_engine(
     *,
     lanes: int = DEFAULT_LANES,
     context_tokens: int = DEFAULT_CONTEXT_TOKENS,
+    demands: Sequence[Demand] = (),
     decoding: Decoding = PLAIN,
     tuning: Path | None = None,
     verbose: bool = False,
@@ -40,13 +46,22 @@ def load_engine(
 ) -> LlamaEngine:
     """The engine of a model with as much as fits into memory; its `notes` say what is less than asked for.
 
-    With `verbose` they also say what goes where. Raises OutOfMemoryError when nothing helps, and ModelLoadError.
+    `context_tokens` is the most that a block may need. With `demands`, what is to be written first, the lanes get
+    room for these, and share it; else each gets as much as a block may need. With `verbose` the notes also say what
+    goes where. Raises OutOfMemoryError when nothing helps, and ModelLoadError.
     """
-    wanted = memory_plan(path, lanes=lanes, context_tokens=context_tokens, decoding=decoding, machine=machine)
+
+    def planned(needed: int) -> MemoryPlan | None:
+        room = lane_tokens(needed, lanes, context_tokens)
+        return memory_plan(path, lanes=lanes, context_tokens=room, decoding=decoding, machine=machine)
+
+    wanted = planned(estimated_tokens(demands))
     if wanted is None:
         return make(path, lanes=lanes, context_tokens=context_tokens, decoding=decoding, tuning=tuning)
-    first = plan_memory(wanted.shape, wanted.load, wanted.machine, extra=wanted.extra, floor=wanted.floor)
-    plan: MemoryPlan | None = first
+    if demands and not wanted.fits:
+        # Reading a large vocabulary takes a second: only where memory is short it is worth to count.
+        wanted = planned(_counted_tokens(path, demands)) or wanted
+    plan: MemoryPlan | None = fitted(wanted)
     problem = OutOfMemoryError("the model does not fit into memory")
     while plan is not None:
         try:
@@ -63,6 +78,7 @@ def load_engine(
             problem, plan = error, smaller(plan, layers=max(1, plan.shape.layers // _LAYER_STEPS))
             continue
         said = [plan.describe()] if verbose else []
+        said += _unused(decoding.hardware, plan.machine)
         engine.notes = (*said, *changes(wanted, plan), *plan.warnings(), *engine.notes)
         return engine
     problem.hint = "use fewer lanes with --lanes, --method plain, or a smaller model"
@@ -81,32 +97,53 @@ def memory_plan(
 
     Raises ModelLoadError as `plan_methods` does.
     """
+    hardware = decoding.hardware
     methods = plan_methods(path, decoding)
     try:
         shape = read_shape(path)
         draft = read_shape(decoding.draft_model) if decoding.draft_model is not None else None
     except ModelLoadError:  # a format newer than this reader: llama.cpp may know it
         return None
-    machine = machine if machine is not None else this_machine()
-    chunk = GPU_CHUNK if machine.gpu_free else CPU_CHUNK
+    machine = machine if machine is not None else this_machine(hardware.split_mode)
+    chunk = hardware.ubatch or (GPU_CHUNK if machine.gpu_free else CPU_CHUNK)
     depth = deepest_guess(methods, None)
     outputs = max(lanes * (1 + depth), 1 + longest_stride(methods, max(1, shape.vocabulary)))
     context = min(context_tokens, shape.trained_context or context_tokens)
     own = methods.main is Method.MTP and draft is None
-    load = Load(lanes, depth, context, chunk, outputs, mtp=own)
+    fused = hardware.flash_attention is not FlashAttention.OFF
+    load = Load(lanes, depth, context, chunk, outputs, own, hardware.kv_types, fused)
     extra = _draft_bytes(draft, load, methods.main) if draft is not None else 0
     layers = shape.layers if machine.gpu_free else 0
+    if hardware.gpu_layers is not None:
+        layers = min(layers, hardware.gpu_layers)
     return MemoryPlan(shape, load, layers, machine, extra, min(FLOOR_CONTEXT_TOKENS, context))
 
 
-def this_machine() -> Machine:
-    """What is free here, now."""
+def this_machine(split: SplitMode = SplitMode.LAYER) -> Machine:
+    """What is free here, now, on all GPUs or on the first one."""
     gpus = [device for device in devices() if device.gpu]
+    if split is SplitMode.NONE:
+        gpus = gpus[:1]
     return Machine(host_free_bytes(), sum(gpu.free for gpu in gpus), tuple(gpu.name for gpu in gpus))
+
+
+def _counted_tokens(path: Path, demands: Sequence[Demand]) -> int:
+    """The tokens of the largest demand, counted with the model's own vocabulary and template."""
+    model = Model(path, measure_only=True)
+    try:
+        prompts = PromptWriter(model, model_template(model))
+        return max(len(prompts.write(demand.messages).tokens) + demand.max_tokens for demand in demands)
+    finally:
+        model.close()
+
+
+def _unused(hardware: Hardware, machine: Machine) -> list[str]:
+    """What was asked for and means nothing here."""
+    if hardware.gpu_layers and not machine.gpus:
+        return [f"llama.cpp sees no GPU for {hardware.gpu_layers} layers, the model runs on the CPU; see pagec doctor"]
+    return []
 
 
 def _draft_bytes(draft: Shape, load: Load, method: Method) -> int:
     depth = 0 if method is Method.DRAFT else load.depth
-    return memory_need(
-        draft, Load(load.lanes, depth, load.context, load.chunk, load.outputs, method is Method.MTP)
-    ).total
+    return memory_need(draft, replace(load, depth=depth, mtp=method is Method.MTP)).total

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pagecompiler.engine.base import ModelLoadError
-from pagecompiler.engine.gguf_header import read_metadata
+from pagecompiler.engine.gguf_header import read_metadata, read_tensor_names
 from pagecompiler.engine.llama.depth import Depth, Measured
 from pagecompiler.engine.llama.drafting.base import Drafter
 from pagecompiler.engine.llama.drafting.combined import Guesses
@@ -21,6 +22,7 @@ DEEPEST = 4
 FIRST_DEEPEST = 3  # until something was measured: each snapshot of a large model's state costs memory
 FIRST_STRIDE = 8
 LONGEST_STRIDE = 255
+_NEXTN_TENSOR = re.compile(r"blk\.\d+\.nextn\.")
 STRIDE_LOGITS = 1 << 24  # bounds the memory of a stride's logits, in numbers
 
 
@@ -66,10 +68,15 @@ def plan_methods(path: Path, decoding: Decoding) -> Plan:
 
 
 def nextn_layers(path: Path) -> int:
-    """The multi-token-prediction blocks that a file says it has."""
+    """The multi-token-prediction blocks of a file: those whose tensors are in it.
+
+    Without the key that tells of them llama.cpp does not know what these tensors are, so then there is none.
+    """
     metadata = read_metadata(path)
-    count = metadata.get(f"{metadata.get('general.architecture')}.nextn_predict_layers")
-    return count if isinstance(count, int) else 0
+    said = metadata.get(f"{metadata.get('general.architecture')}.nextn_predict_layers")
+    if not isinstance(said, int) or said < 1:
+        return 0
+    return len({name.split(".")[1] for name in read_tensor_names(path) if _NEXTN_TENSOR.match(name)})
 
 
 def deepest_guess(plan: Plan, known: Measured | None) -> int:

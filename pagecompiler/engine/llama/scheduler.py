@@ -32,9 +32,9 @@ KEEPERS = 2
 class Scheduler:
     """Runs jobs in `lanes` sequences of a target; keepers take the two sequences behind them.
 
-    `chunk` is the most prompt tokens of one decode, `keeper_room` bounds the tokens in keepers, `guesses` are
-    the sources of guesses (none: plain decoding). `submit` and `cancel` may be called from any thread, `step`
-    from one at a time.
+    `chunk` is the most prompt tokens of one decode, `keeper_room` bounds the tokens in keepers, `room` those of all
+    lanes together; no job may need more. `guesses` are the sources of guesses (none: plain decoding). `submit` and
+    `cancel` may be called from any thread, `step` from one at a time.
     """
 
     def __init__(
@@ -45,6 +45,7 @@ class Scheduler:
         lanes: int,
         chunk: int,
         keeper_room: int,
+        room: int | None = None,
         guesses: Guesses | None = None,
         prefer: Prefer = Prefer.LATENCY,
     ) -> None:
@@ -54,6 +55,7 @@ class Scheduler:
         self._guesses = guesses or Guesses(rows=lanes, equal=False)
         self._lane_count = LaneCount(self._guesses.depth, lanes) if prefer is Prefer.THROUGHPUT else None
         self._chunk = chunk
+        self._room = room
         self._free = list(range(lanes))
         self._lanes: list[Lane] = []  # in order of admission
         self._keepers = Keepers(range(lanes, lanes + KEEPERS), keeper_room)
@@ -114,7 +116,7 @@ class Scheduler:
     def _admit(self, events: list[GenerationEvent]) -> bool:
         """Give a free lane to the next job."""
         with self._lock:
-            if not self._free or not self._waiting:
+            if not self._free or not self._waiting or not self._fits(self._waiting[0]):
                 return False
             if self._lane_count is not None and len(self._lanes) >= self._lane_count.choose():
                 return False
@@ -131,6 +133,10 @@ class Scheduler:
         self.stats.prompt_tokens += len(job.prompt.tokens)
         events.append(GenerationEvent(job.number, "admitted"))
         return True
+
+    def _fits(self, job: Job) -> bool:
+        """Whether there is room for a job beside the lanes; jobs behind it wait with it, so that it gets its turn."""
+        return self._room is None or sum(lane.job.needed for lane in self._lanes) + job.needed <= self._room
 
     def _mask(self, job: Job) -> SlotMask | None:
         if not job.request.slots:

@@ -1,0 +1,65 @@
+"""Making the engine of a model: which one it is, in which process, and with how much room."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from pagecompiler.engine.base import Engine
+from pagecompiler.engine.room import Demand
+from pagecompiler.engine.types import Decoding, Method
+from pagecompiler.models import ModelChoice, tuning_path
+
+
+@dataclass(frozen=True, slots=True)
+class EngineMaker:
+    """Makes the engine of a model; only calling it loads anything.
+
+    With `child` a model that runs here gets a process of its own, so that a native abort ends no more than that.
+    It tells `say` in one line each what is switched off here and why; with `verbose` also what takes how much memory.
+    """
+
+    model: ModelChoice
+    lanes: int
+    decoding: Decoding
+    say: Callable[[str], None]
+    verbose: bool
+    child: bool
+
+    def __call__(self, demands: Sequence[Demand] = ()) -> Engine:
+        """The engine, with room for `demands`, which are what is to be written first; none: for any block a lane.
+
+        Raises EngineError.
+        """
+        model = self.model
+        if model.servers:
+            from pagecompiler.engine.openai.client import engine_key
+            from pagecompiler.engine.openai.engine import OpenAIEngine
+
+            return OpenAIEngine(model.servers, model.name, key=engine_key(), say=self.say)
+        if model.path is None:
+            from pagecompiler.engine.reference import ReferenceEngine
+
+            return ReferenceEngine()
+        from pagecompiler.engine.child import ChildEngine
+        from pagecompiler.engine.llama.loading import load_engine
+        from pagecompiler.engine.trimmed import find_trimmed
+
+        decoding = self.decoding
+        if decoding.method in (Method.AUTO, Method.MTP) and decoding.draft_model is None:
+            decoding = replace(decoding, draft_model=find_trimmed(model.path, model.id))
+        load = partial(
+            load_engine,
+            model.path,
+            lanes=self.lanes,
+            context_tokens=model.block_tokens,
+            demands=tuple(demands),
+            decoding=decoding,
+            tuning=tuning_path(),
+            verbose=self.verbose,
+        )
+        engine = ChildEngine(load) if self.child else load()
+        for note in engine.notes:
+            self.say(note)
+        return engine
