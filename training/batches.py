@@ -23,6 +23,10 @@ class Batch:
     is_answer: Tensor
     tokens: int
 
+    def to(self, device: str) -> Batch:
+        """The same batch, its tensors on a device."""
+        return Batch(self.ids.to(device), self.is_answer.to(device), self.tokens)
+
 
 class Batches:
     """All shards, sorted into buckets by length; `draw` takes a batch from a random bucket.

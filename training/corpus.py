@@ -11,12 +11,16 @@ import random
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from pagecompiler.engine.reference import write
 from pagecompiler.engine.types import Message
 from pagecompiler.prompts import block_messages
 from pagecompiler.slots import Structure
 from training.structures import StructureMaker
+
+WORK = Path(__file__).parent / "work"
+"""The folder of everything that is made on the way to a model."""
 
 SMALL_KINDS = frozenset({"style", "prose", "code", "figure"})
 _HELD_OUT_OF_256 = 8

@@ -1,193 +1,178 @@
-"""How good a GGUF is on structures it was not trained on, through pagec's own engine: `python -m training.evaluate`.
+"""Measures pagec-mini and its draft model and holds them to the gate of a release: `python -m training.evaluate`.
 
-For each kind: the share of fragments equal to the reference engine's at temperature 0, and the share that pagec's
-rules for fragments accept (another layout can be as right). With `--checkpoint` also how often the guesses of its MTP
-block are right, or those of a draft model.
+Everything goes through pagec's own engine, linker and checks, with the slot mask and without it. Prints Markdown to
+stdout; exit code 1 when the gate is missed. With small counts it is a quick look; the gate is meant for the defaults.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
-import json
-import time
-from collections import defaultdict
-from collections.abc import Iterable
+import sys
+import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
-from bs4 import BeautifulSoup
-
-from pagecompiler.engine.llama.engine import LlamaEngine
-from pagecompiler.engine.types import Completion, Request
-from pagecompiler.fragment import clean_fragment, clean_style
-from pagecompiler.placement import check_placement
-from pagecompiler.plan import STYLE, Block
-from pagecompiler.style import check_style
-from pagecompiler.validate import validate_fragment
-from training.corpus import SMALL_KINDS, Sample, generate
-from training.export import MODEL_PATH, load_model
-from training.model import PageModel
-from training.prepare import WORK
-from training.shards import prompt_key, seen_prompts
-from training.tokenizer import SampleEncoder, load_tokenizer
-
-_SEED = 99
-_BUDGET = 1792  # the longest answers have about 1,500 tokens
+from pagecompiler.models import choose_model
+from training import held_out, linker, pages
+from training.corpus import Sample
+from training.held_out import MTP_DEPTH, Guesses, Score
+from training.pages import SAMPLES, UNSEEN, PageScore
 
 
-@dataclass(slots=True)
-class Score:
-    """Counts over the samples of one kind, or of all."""
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How much is measured."""
 
-    samples: int = 0
-    exact: int = 0
-    accepted: int = 0
-    tokens: int = 0
-
-    def line(self, name: str) -> str:
-        exact, accepted = self.exact / self.samples, self.accepted / self.samples
-        return f"| {name} | {self.samples} | {exact:.1%} | {accepted:.1%} | {self.tokens / self.samples:.0f} |"
+    pages: int
+    samples: int
+    linked: int
+    lanes: int
 
 
-def unseen(count: int) -> list[Sample]:
-    """Different held-out samples, as frequent as in training. Of kinds with few descriptions all were trained on.
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What was measured with the slot mask, or without it; `page_scores` by the name of the specs, `kinds` by kind."""
 
-    When the training samples are at hand, a structure that is among them is left out even if it is held out today.
-    """
-    encoder = SampleEncoder(load_tokenizer(WORK / "tokenizer.json"))
-    seen = seen_prompts(WORK)
-    found: dict[str, Sample] = {}
-    for sample in generate(_SEED, held_out=True):
-        if sample.structure.kind in SMALL_KINDS or prompt_key(encoder.prompt(sample.messages)) not in seen:
-            found.setdefault(sample.description, sample)
-        if len(found) == count:
-            break
-    return list(found.values())
+    page_scores: dict[str, PageScore]
+    kinds: dict[str, Score]
+    mtp: Guesses
+    draft: Guesses
 
 
-def complete(path: Path, samples: Iterable[Sample], *, lanes: int, threads: int | None, mask: bool) -> list[Completion]:
-    """What the model answers, in order."""
-    with LlamaEngine(path, lanes=lanes, threads=threads) as engine:
-        numbers = [
-            engine.submit(
-                Request(
-                    sample.messages,
-                    _BUDGET,
-                    sample.structure.kind,
-                    slots=frozenset(slot.number for slot in sample.structure.slots) if mask else frozenset(),
-                )
-            )
-            for sample in samples
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """One line of the gate."""
+
+    name: str
+    share: float
+    wanted: float
+
+    @property
+    def met(self) -> bool:
+        return self.share >= self.wanted
+
+
+def measure(model: str, draft: str, samples: Sequence[Sample], counts: Counts, *, mask: bool) -> Measured:
+    """Guesses on the held-out blocks, then whole pages."""
+    path, lanes = _file(model), counts.lanes
+    answers = held_out.complete_with_mtp(path, samples, lanes=lanes, mask=mask)
+    drafted = held_out.complete_with_draft(path, _file(draft), samples, lanes=lanes, mask=mask)
+    return Measured(
+        _page_scores(model, counts, mask=mask),
+        held_out.score(samples, answers),
+        held_out.count_guesses(answers, MTP_DEPTH),
+        held_out.count_guesses(drafted, 1),
+    )
+
+
+def _page_scores(model: str, counts: Counts, *, mask: bool) -> dict[str, PageScore]:
+    source = pages.model_source(model, counts.lanes, mask=mask)
+    scores: dict[str, PageScore] = {}
+    try:
+        with tempfile.TemporaryDirectory() as place:
+            folder = Path(place)
+            for name, specs in (
+                ("random specs", pages.random_specs(counts.pages, folder)),
+                ("sample specs", pages.specs_in(SAMPLES)),
+                ("unseen specs", pages.specs_in(UNSEEN)),
+            ):
+                scores[name] = pages.first_attempts(specs, source, folder / "cache")
+                _say(f"{name}, slot mask {'on' if mask else 'off'}: measured")
+    finally:
+        source.close()
+    return scores
+
+
+def demands(measured: Measured, linked: linker.LinkerScore) -> list[Demand]:
+    """The gate; the figures are those with the slot mask, as pagec decodes."""
+    scores = measured.page_scores
+    mtp = [
+        Demand(f"MTP guess accepted, place {place}", share, 0.95 if place == 1 else 0.85)
+        for place, share in enumerate(measured.mtp.shares, start=1)
+    ]
+    return [
+        Demand("blocks of random specs", scores["random specs"].block_share, 0.99),
+        Demand("pages of random specs", scores["random specs"].page_share, 0.95),
+        Demand("pages of sample specs", scores["sample specs"].page_share, 1.0),
+        Demand("pages of unseen specs", scores["unseen specs"].page_share, 0.9),
+        *mtp,
+        Demand("draft model's guess accepted", measured.draft.shares[0], 0.85),
+        Demand("linked pages without a fault", float(not linked.faults), 1.0),
+    ]
+
+
+def report(with_mask: Measured, without: Measured, linked: linker.LinkerScore, gate: Sequence[Demand]) -> str:
+    """All figures as Markdown."""
+    lines = ["| at the first attempt | with the slot mask | without |", "|---|---|---|"]
+    for name, score in with_mask.page_scores.items():
+        other = without.page_scores[name]
+        lines += [
+            f"| blocks of {name} | {_of(score.good_blocks, score.blocks)} | {_of(other.good_blocks, other.blocks)} |",
+            f"| pages of {name} | {_of(score.good_pages, score.pages)} | {_of(other.good_pages, other.pages)} |",
         ]
-        done = {event.request: event.completion for event in engine.events() if event.completion}
-    return [done[number] for number in numbers]
+    total, other_total = held_out.total(with_mask.kinds.values()), held_out.total(without.kinds.values())
+    for name in ("exact", "accepted"):
+        columns = (_of(getattr(entry, name), entry.samples) for entry in (total, other_total))
+        lines.append(f"| held-out blocks {name} | {' | '.join(columns)} |")
+    for place in range(MTP_DEPTH):
+        columns = (_of(guesses.accepted[place], guesses.tried) for guesses in (with_mask.mtp, without.mtp))
+        lines.append(f"| MTP guess accepted, place {place + 1} | {' | '.join(columns)} |")
+    columns = (_of(guesses.accepted[0], guesses.tried) for guesses in (with_mask.draft, without.draft))
+    lines.append(f"| draft model's guess accepted | {' | '.join(columns)} |")
+    lines += ["", "| kind | held-out blocks | exact | accepted | tokens |", "|---|---|---|---|---|"]
+    for name, entry in [*sorted(with_mask.kinds.items()), ("all", total)]:
+        shares = f"{entry.exact / entry.samples:.1%} | {entry.accepted / entry.samples:.1%}"
+        lines.append(f"| {name} | {entry.samples} | {shares} | {entry.tokens / entry.samples:.0f} |")
+    lines += [
+        "",
+        f"{linked.sent} blocks through the linker, every other one damaged: {linked.taken} taken, no exception,",
+    ]
+    lines += [f"{len(linked.faults)} faults in the pages made of them.", "", "| gate | measured | wanted | |"]
+    lines += ["|---|---|---|---|"]
+    lines += [f"| {d.name} | {d.share:.2%} | {d.wanted:.0%} | {'met' if d.met else 'MISSED'} |" for d in gate]
+    return "\n".join(lines)
 
 
-def is_accepted(sample: Sample, text: str) -> bool:
-    """Whether pagec's rules for fragments, or for styles, find nothing wrong."""
-    if sample.structure.kind == STYLE:
-        return not check_style(clean_style(text)).problems
-    fragment = clean_fragment(text)
-    if not fragment or list(validate_fragment(fragment)):
-        return False
-    body = BeautifulSoup(fragment, "html5lib").body
-    block = Block(sample.structure.kind, sample.structure.kind, (), sample.structure)
-    return body is not None and not check_placement(block, body).problems
+def _of(part: int, whole: int) -> str:
+    return f"{part:,} of {whole:,} ({part / whole:.2%})"
 
 
-def score(samples: list[Sample], completions: list[Completion]) -> dict[str, Score]:
-    """A score for each kind, and one named `all`."""
-    scores: dict[str, Score] = defaultdict(Score)
-    for sample, completion in zip(samples, completions, strict=True):
-        exact = completion.text.strip() == sample.answer
-        accepted = is_accepted(sample, completion.text)
-        for name in (sample.structure.kind, "all"):
-            entry = scores[name]
-            entry.samples += 1
-            entry.exact += exact
-            entry.accepted += accepted
-            entry.tokens += len(completion.tokens)
-    return dict(scores)
+def _file(model: str) -> Path:
+    path = choose_model(model).path
+    if path is None:
+        raise SystemExit(f"{model} is not a GGUF file")
+    return path
 
 
-def agreement(model: PageModel, samples: list[Sample]) -> float:
-    """How often a draft model's next token is the reference's, over all tokens of the answers."""
-    encoder = SampleEncoder(load_tokenizer(WORK / "tokenizer.json"))
-    right = count = 0
-    for sample in samples:
-        prompt, answer = encoder.prompt(sample.messages), encoder.answer(sample.answer)
-        with torch.no_grad():
-            logits = model.head(model.trunk(torch.tensor([prompt + answer])))[0, len(prompt) - 1 : -1]
-        right += int((logits.argmax(-1) == torch.tensor(answer)).sum())
-        count += len(answer)
-    return right / count
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
 
-def mtp_acceptance(model: PageModel, samples: list[Sample], depth: int = 3) -> list[float]:
-    """For each depth, how often the guess is the reference's token where all guesses before were right."""
-    encoder = SampleEncoder(load_tokenizer(WORK / "tokenizer.json"))
-    right, tried = [0] * depth, [0] * depth
-    for sample in samples:
-        prompt, answer = encoder.prompt(sample.messages), encoder.answer(sample.answer)
-        ids = torch.tensor([prompt + answer])
-        with torch.no_grad():
-            hidden = model.trunk(ids)
-            good = torch.ones(ids.shape[1] - 1, dtype=torch.bool)
-            good[: len(prompt)] = False  # row i guesses the token after ids[i]
-            for step in range(depth):
-                hidden = model.mtp(hidden, ids)
-                hits = model.head(hidden)[0, :-1].argmax(-1) == ids[0, 1:]
-                tried[step] += int(good.sum())
-                good &= hits
-                right[step] += int(good.sum())
-                good = torch.cat([good[:1] & False, good[:-1]])  # the next guess is one token further on
-    return [hit / count for hit, count in zip(right, tried, strict=True)]
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--model", type=Path, default=MODEL_PATH)
-    parser.add_argument("--samples", type=int, default=1000)
-    parser.add_argument("--lanes", type=int, default=8)
-    parser.add_argument("--threads", type=int, default=None, help="1 on a busy machine")
-    parser.add_argument("--no-mask", action="store_true", help="without the engine's slot mask")
-    parser.add_argument(
-        "--checkpoint", type=Path, default=None, help="also measure how good this checkpoint's guesses are"
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", default="pagec-mini", help="a GGUF file or a name")
+    parser.add_argument("--draft-model", default="pagec-mini-draft", help="a GGUF file or a name")
+    parser.add_argument("--pages", type=int, default=300, help="random specs")
+    parser.add_argument("--samples", type=int, default=300, help="held-out blocks, for guesses and exact answers")
+    parser.add_argument("--linked", type=int, default=10_000, help="blocks sent through the linker")
+    parser.add_argument("--lanes", type=int, default=5)
+    options = parser.parse_args(arguments)
+    counts = Counts(options.pages, options.samples, options.linked, options.lanes)
+    samples = held_out.held_out(counts.samples)
+    with_mask, without = (
+        measure(options.model, options.draft_model, samples, counts, mask=mask) for mask in (True, False)
     )
-    parser.add_argument("--failures", type=Path, default=None, help="write what went wrong to this file, JSON lines")
-    arguments = parser.parse_args()
-    samples = unseen(arguments.samples)
-    start = time.perf_counter()
-    completions = complete(
-        arguments.model, samples, lanes=arguments.lanes, threads=arguments.threads, mask=not arguments.no_mask
-    )
-    seconds = time.perf_counter() - start
-    scores = score(samples, completions)
-    total = scores.pop("all")
-    print("| kind | samples | exact | accepted | tokens |\n|---|---|---|---|---|")
-    for name in sorted(scores):
-        print(scores[name].line(name))
-    print(total.line("all"))
-    print(f"{total.tokens / seconds:.0f} tokens/s with {arguments.lanes} lanes")
-    if arguments.failures:
-        pairs = zip(samples, completions, strict=True)
-        wrong = ((s, c.text.strip()) for s, c in pairs if c.text.strip() != s.answer)
-        lines = (
-            json.dumps({"description": s.description, "expected": s.answer, "written": text})
-            for s, text in itertools.islice(wrong, 200)
-        )
-        arguments.failures.write_text("\n".join(lines) + "\n")
-    if arguments.checkpoint:
-        torch.set_num_threads(arguments.threads or torch.get_num_threads())
-        model = load_model(arguments.checkpoint)
-        if model.config.mtp:
-            rates = mtp_acceptance(model, samples[:200])
-            print("MTP acceptance by depth:", ", ".join(f"{rate:.3f}" for rate in rates))
-        else:
-            print(f"acceptance at depth 1: {agreement(model, samples[:200]):.3f}")
+    linked = linker.fire(counts.linked)
+    for name, score in with_mask.page_scores.items():
+        for refused in score.refused:
+            _say(f"refused, {name}: {refused}")
+    for fault in linked.faults:
+        _say(f"fault: {fault}")
+    gate = demands(with_mask, linked)
+    print(report(with_mask, without, linked, gate))
+    return 0 if all(demand.met for demand in gate) else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

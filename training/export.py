@@ -6,7 +6,6 @@ import argparse
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import gguf
 import numpy as np
@@ -14,8 +13,8 @@ import torch
 from tokenizers import Tokenizer
 
 from pagecompiler.prompts import FORMAT
-from training.model import EPS, ROPE_BASE, Attention, Block, Config, DeltaNet, PageModel
-from training.prepare import WORK
+from training.corpus import WORK
+from training.model import EPS, ROPE_BASE, Attention, Block, Config, DeltaNet, PageModel, load_model
 from training.tokenizer import CHAT_TEMPLATE, CONTROL_TOKENS, END, END_OF_TEXT, load_tokenizer
 
 MODEL_PATH = Path(__file__).parents[1] / "pagecompiler" / "data" / "models" / "pagec-mini.gguf"
@@ -29,14 +28,6 @@ FILE_TYPES = {
     "F16": gguf.LlamaFileType.MOSTLY_F16,
     "Q8_0": gguf.LlamaFileType.MOSTLY_Q8_0,
 }
-
-
-def load_model(path: Path, *, average: bool = True) -> PageModel:
-    """The model of a checkpoint, with its averaged weights or the last ones."""
-    state: dict[str, Any] = torch.load(path, weights_only=True)
-    model = PageModel(Config(**state["config"]))
-    model.load_state_dict(state["average"] if average else state["model"])
-    return model.eval()
 
 
 def export(model: PageModel, tokenizer: Tokenizer, path: Path, type_name: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,10 +17,7 @@ from pagecompiler.placement import check_placement
 from pagecompiler.plan import STYLE, Block
 from pagecompiler.style import check_style
 from pagecompiler.validate import validate_fragment
-from training.corpus import SMALL_KINDS, Sample, generate
-from training.prepare import WORK
-from training.shards import prompt_key, seen_prompts
-from training.tokenizer import SampleEncoder, load_tokenizer
+from training.corpus import SMALL_KINDS, WORK, Sample, generate
 
 MTP_DEPTH = 3
 _SEED = 99
@@ -57,18 +54,26 @@ def held_out(count: int) -> list[Sample]:
 
     When the training samples are at hand, a structure that is among them is left out even if it is held out today.
     """
-    seen: set[bytes] = set()
-    if any(WORK.glob("shard-*.npz")):
-        seen = seen_prompts(WORK)
-        encoder = SampleEncoder(load_tokenizer(WORK / "tokenizer.json"))
+    is_seen = _training_samples()
     found: dict[str, Sample] = {}
     for sample in generate(_SEED, held_out=True):
-        is_small = sample.structure.kind in SMALL_KINDS
-        if is_small or not seen or prompt_key(encoder.prompt(sample.messages)) not in seen:
+        if sample.structure.kind in SMALL_KINDS or not is_seen(sample):
             found.setdefault(sample.description, sample)
         if len(found) == count:
             break
     return list(found.values())
+
+
+def _training_samples() -> Callable[[Sample], bool]:
+    """Tells whether a prompt is among the training samples here; no prompt is where there are none."""
+    if not any(WORK.glob("shard-*.npz")):
+        return lambda sample: False
+    # Only whoever has made the samples has a tokenizer at hand.
+    from training.shards import prompt_key, seen_prompts
+    from training.tokenizer import SampleEncoder, load_tokenizer
+
+    seen, encoder = seen_prompts(WORK), SampleEncoder(load_tokenizer(WORK / "tokenizer.json"))
+    return lambda sample: prompt_key(encoder.prompt(sample.messages)) in seen
 
 
 def complete(

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import torch
 import torch.nn.functional as F  # noqa: N812 (the name the whole PyTorch world uses)
@@ -72,11 +74,11 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     return torch.cat([a * cos - b * sin, a * sin + b * cos, rest], -1)
 
 
-def rotary_table(config: Config, length: int) -> tuple[Tensor, Tensor]:
+def rotary_table(config: Config, length: int, device: torch.device) -> tuple[Tensor, Tensor]:
     """Cosines and sines (length, rotary / 2) of the positions from 0 on."""
     half = config.rotary // 2
-    inverse = ROPE_BASE ** (-torch.arange(half, dtype=torch.float32) / half)
-    angle = torch.arange(length, dtype=torch.float32)[:, None] * inverse
+    inverse = ROPE_BASE ** (-torch.arange(half, dtype=torch.float32, device=device) / half)
+    angle = torch.arange(length, dtype=torch.float32, device=device)[:, None] * inverse
     return angle.cos(), angle.sin()
 
 
@@ -251,7 +253,7 @@ class PageModel(nn.Module):
     def trunk(self, ids: Tensor) -> Tensor:
         """Hidden rows (rows, T, width) of token ids (rows, T)."""
         x = self.embed(ids)
-        cos, sin = rotary_table(self.config, ids.shape[1])
+        cos, sin = rotary_table(self.config, ids.shape[1], ids.device)
         for block in self.blocks:
             x = block(x, cos, sin)
         return self.norm(x)
@@ -264,10 +266,18 @@ class PageModel(nn.Module):
         """
         before = F.pad(hidden[:, :-1], (0, 0, 1, 0))
         joined = torch.cat([self.mtp_embed_norm(self.embed(ids)), self.mtp_hidden_norm(before)], -1)
-        cos, sin = rotary_table(self.config, ids.shape[1])
+        cos, sin = rotary_table(self.config, ids.shape[1], ids.device)
         return self.mtp_norm(self.mtp_block(self.mtp_join(joined), cos, sin))
 
     def head(self, hidden: Tensor) -> Tensor:
         """Logits of hidden rows of the trunk or of the MTP block."""
         logits: Tensor = self.output(hidden)
         return logits
+
+
+def load_model(path: Path, *, average: bool = True) -> PageModel:
+    """The model of a checkpoint, with its averaged weights or the last ones."""
+    state: dict[str, Any] = torch.load(path, weights_only=True)
+    model = PageModel(Config(**state["config"]))
+    model.load_state_dict(state["average"] if average else state["model"])
+    return model.eval()

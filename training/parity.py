@@ -15,10 +15,9 @@ from llama_cpp import llama_cpp as native
 from llama_cpp import llama_cpp_ext as private
 from tokenizers import Tokenizer
 
-from training.corpus import generate
-from training.export import export, load_model
-from training.model import Config, PageModel
-from training.prepare import WORK
+from training.corpus import WORK, generate
+from training.export import export
+from training.model import Config, PageModel, load_model
 from training.tokenizer import SampleEncoder, load_tokenizer, tokenizer_text
 
 _ROWS = 1024

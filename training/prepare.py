@@ -5,13 +5,11 @@ from __future__ import annotations
 import argparse
 from concurrent.futures import ProcessPoolExecutor
 from itertools import islice
-from pathlib import Path
 
-from training.corpus import generate, renumbered
+from training.corpus import WORK, generate, renumbered
 from training.shards import encode_shard
 from training.tokenizer import load_tokenizer, tokenizer_text, train_tokenizer
 
-WORK = Path(__file__).parent / "work"
 LONGEST = 2560
 _TOKENIZER_SEED = 1
 _FIRST_SHARD_SEED = 1000
@@ -32,8 +30,8 @@ def _make_shard(number: int, count: int) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--shards", type=int, default=16)
-    parser.add_argument("--samples", type=int, default=5_000, help="in each file")
+    parser.add_argument("--shards", type=int, default=6)
+    parser.add_argument("--samples", type=int, default=10_000, help="in each file")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--keep-tokenizer", action="store_true", help="use the vocabulary that is there")
     arguments = parser.parse_args()

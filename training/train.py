@@ -4,7 +4,8 @@ One single-threaded process for each CPU core computes the gradient of its own b
 inside each operation would meet a thousand times a step, which is slow for a small model and worse on a busy machine.)
 
 The schedule follows the share of the token budget that is used: a short warm-up, a constant rate, then a linear fall
-to zero. MTP is learnt one step ahead from the start, two and three steps ahead later.
+to zero. MTP is learnt one step ahead from the start, two and three steps ahead later. With `--teacher` the small draft
+model is trained instead: it learns from the teacher's distribution, not from the samples.
 """
 
 from __future__ import annotations
@@ -22,12 +23,11 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-import torch.nn.functional as F  # noqa: N812
-from torch import Tensor
 
 from training.batches import Batch, Batches
-from training.model import Config, PageModel
-from training.prepare import WORK
+from training.corpus import WORK
+from training.losses import distilled_loss, sample_loss
+from training.model import Config, PageModel, load_model
 from training.shards import Shard
 from training.tokenizer import load_tokenizer
 
@@ -38,7 +38,6 @@ _MTP_WEIGHTS = (0.3, 0.15, 0.1)
 _SHORT_FIRST = ((0.04, 192), (0.1, 384), (0.2, 768))  # until this share, only samples up to this length
 _RENUMBERED = ((0.5, 0.25), (0.8, 0.1))  # until this share, so many batches have other slot numbers
 _AVERAGED_STEPS = 250
-_ROW_GRAIN = 256
 _LOG_EVERY_STEPS = 100
 _SAVE_EVERY_SECONDS = 90
 
@@ -54,7 +53,8 @@ class Options:
     seed: int
     processes: int
     checkpoint: Path
-    draft: bool
+    teacher: Path | None
+    device: str
 
 
 class Trainer:
@@ -62,7 +62,8 @@ class Trainer:
 
     def __init__(self, config: Config, options: Options) -> None:
         self.options = options
-        self.model = PageModel(config)
+        self.model = PageModel(config).to(options.device)
+        self.teacher = load_model(options.teacher).to(options.device) if options.teacher else None
         self.average = {name: p.detach().clone() for name, p in self.model.named_parameters()}
         matrices, others = [], []
         for name, parameter in self.model.named_parameters():
@@ -99,14 +100,20 @@ class Trainer:
         self.steps, self.tokens, self.seconds = state["steps"], state["tokens"], state["seconds"]
 
     def step(self, batch: Batch) -> list[float]:
-        """One update; returns this batch's losses over the answers: the next token, then each MTP step."""
+        """One update; returns this batch's losses over the answers: the next token, then each MTP step.
+
+        With a teacher: how far its distribution is, then the next token.
+        """
         scale = min(1.0, (self.steps + 1) / _WARM_UP_STEPS, (1 - self.share) / (1 - _FALL_FROM))
         for optimizer, rate in self.optimizers:
             for group in optimizer.param_groups:
                 group["lr"] = rate * scale
-        weights = _MTP_WEIGHTS if self.share >= _MANY_STEPS_FROM else _MTP_WEIGHTS[:1]
-        weights = weights if self.model.config.mtp else ()
-        total, losses = batch_loss(self.model, batch, weights)
+        batch = batch.to(self.options.device)
+        if self.teacher:
+            total, losses = distilled_loss(self.model, self.teacher, batch)
+        else:
+            weights = _MTP_WEIGHTS if self.share >= _MANY_STEPS_FROM else _MTP_WEIGHTS[:1]
+            total, losses = sample_loss(self.model, batch, weights)
         total.backward()
         self.tokens += self._meet(batch.tokens)
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
@@ -134,30 +141,6 @@ class Trainer:
         return int(flat[-1])
 
 
-def batch_loss(model: PageModel, batch: Batch, mtp_weights: tuple[float, ...]) -> tuple[Tensor, list[float]]:
-    """The weighted loss of a batch, and its parts over the answers' tokens."""
-    ids, targets, is_answer = batch.ids[:, :-1], batch.ids[:, 1:], batch.is_answer[:, 1:]
-    with torch.autocast("cpu", torch.bfloat16):
-        hidden = model.trunk(ids)
-        total = answer = _loss(model, hidden, targets, is_answer)
-        losses = [answer.item()]
-        for weight in mtp_weights:
-            hidden = model.mtp(hidden, ids)
-            part = _loss(model, hidden, targets, is_answer)
-            losses.append(part.item())
-            total = total + weight * part
-    return total, losses
-
-
-def _loss(model: PageModel, hidden: Tensor, targets: Tensor, mask: Tensor) -> Tensor:
-    """Mean cross-entropy over the masked rows; their number is padded, so that few shapes occur."""
-    chosen = mask.flatten().nonzero().flatten()
-    wanted = targets.flatten()[chosen]
-    padding = -len(chosen) % _ROW_GRAIN
-    chosen, wanted = F.pad(chosen, (0, padding)), F.pad(wanted, (0, padding), value=-100)
-    return F.cross_entropy(model.head(hidden.flatten(0, 1)[chosen]).float(), wanted)
-
-
 def save_atomically(state: dict[str, Any], path: Path) -> None:
     """Write a checkpoint so that a crash leaves the old one or the new one."""
     temporary = path.with_suffix(".tmp")
@@ -182,9 +165,9 @@ def _work(rank: int, options: Options, meeting: str) -> None:
         dist.init_process_group("gloo", init_method=f"file://{meeting}", rank=rank, world_size=options.processes)
     torch.manual_seed(options.seed)
     vocabulary = load_tokenizer(WORK / "tokenizer.json").get_vocab_size()
-    trainer = Trainer(Config.draft(vocabulary) if options.draft else Config(vocabulary), options)
+    trainer = Trainer(Config.draft(vocabulary) if options.teacher else Config(vocabulary), options)
     if options.checkpoint.exists():
-        trainer.restore(torch.load(options.checkpoint, weights_only=True))
+        trainer.restore(torch.load(options.checkpoint, map_location=options.device, weights_only=True))
     seed = options.seed + options.processes * trainer.steps + rank
     real, other = (
         Batches([Shard.load(path) for path in sorted(WORK.glob(f"{name}-*.npz"))], options.batch_tokens, seed)
@@ -235,19 +218,25 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=2e-3, help="AdamW: embedding, norms, small parameters")
     parser.add_argument("--muon-rate", type=float, default=1.5e-3, help="Muon: the matrices")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--checkpoint", type=Path, default=WORK / "checkpoint.pt")
-    parser.add_argument("--draft", action="store_true", help="train the small draft model instead")
+    parser.add_argument(
+        "--processes", type=int, default=None, help="default: one for each core, one with --device cuda"
+    )
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda is only faster")
+    parser.add_argument("--checkpoint", type=Path, default=None, help="default: checkpoint.pt, draft.pt with --teacher")
+    parser.add_argument("--teacher", type=Path, default=None, help="train the draft model from this checkpoint's model")
     arguments = parser.parse_args()
+    if arguments.device == "cuda" and arguments.processes not in (None, 1):
+        parser.error("--device cuda works with one process")
     options = Options(
         tokens=arguments.million_tokens * 1e6,
         batch_tokens=arguments.batch_tokens,
         rate=arguments.rate,
         muon_rate=arguments.muon_rate,
         seed=arguments.seed,
-        processes=arguments.processes,
-        checkpoint=arguments.checkpoint,
-        draft=arguments.draft,
+        processes=arguments.processes or (1 if arguments.device == "cuda" else len(os.sched_getaffinity(0))),
+        checkpoint=arguments.checkpoint or WORK / ("draft.pt" if arguments.teacher else "checkpoint.pt"),
+        teacher=arguments.teacher,
+        device=arguments.device,
     )
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # so that the children end too
