@@ -1,12 +1,11 @@
-"""Random damage to the clean page: one small change a page, as an editor or a model might make it."""
+"""Random damage to the markup of a good page: one small change a page, as an editor or a model might make it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from random import Random
-
-from tests.defects import CLEAN
 
 _TAG = re.compile(r"<(/?)([a-z][a-z0-9]*)((?:\s[^<>]*)?)>")
 _ATTRIBUTE = re.compile(r'\s[a-z-]+="[^"]*"')
@@ -32,133 +31,173 @@ _TEXTS = ("text", "&", "&lt;", "<", ">", "&nbsp;", '"', "é", "<br>", "<hr>", "<
 Range = tuple[int, int]
 
 
-def mutants(count: int, seed: int) -> list[str]:
-    """So many pages, each the clean one with one random change below its `<style>`; the same for a seed."""
-    random = Random(seed)
-    made: list[str] = []
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """A damaged page. `kind` names the damage; `refused` says that pagec refused the fragment before there was a page."""
+
+    kind: str
+    html: str
+    refused: bool = False
+
+
+class Markup:
+    """A page with the places of the tags below its `<style>`. What changes it returns the changed text."""
+
+    def __init__(self, html: str) -> None:
+        self.html = html
+        self.tags = list(_TAG.finditer(html, html.index("</style>") + len("</style>")))
+        self.elements = self._elements()
+        self.places = sorted({tag.end() for tag in self.tags} | {tag.start() for tag in self.tags})
+        self.attributes = list(_ATTRIBUTE.finditer(html, self.tags[0].start()))
+        self.ids = [found for found in self.attributes if found[0].startswith(' id="')]
+
+    def _elements(self) -> list[tuple[Range, Range]]:
+        """The ranges of start and end tag of each element of the body."""
+        found: list[tuple[Range, Range]] = []
+        opened: list[re.Match[str]] = []
+        for tag in self.tags:
+            if not tag[1]:
+                if tag[2] in _VOID:
+                    found.append((tag.span(), (tag.end(), tag.end())))
+                else:
+                    opened.append(tag)
+            elif opened and opened[-1][2] == tag[2]:
+                found.append((opened.pop().span(), tag.span()))
+        return found
+
+    def replaced(self, start: int, end: int, text: str) -> str:
+        return self.html[:start] + text + self.html[end:]
+
+    def inside(self, element: tuple[Range, Range]) -> str:
+        return self.html[element[0][1] : element[1][0]]
+
+    def whole(self, element: tuple[Range, Range]) -> str:
+        return self.html[element[0][0] : element[1][1]]
+
+
+def mutants(html: str, count: int, seed: int) -> list[Mutant]:
+    """So many pages with one random change each, all kinds equally often; the same for a seed."""
+    random, page = Random(seed), Markup(html)
+    kinds = list(MARKUP)
+    made: list[Mutant] = []
     while len(made) < count:
-        page = random.choice(_CHANGES)(random)
-        if page != CLEAN:
-            made.append(page)
+        kind = kinds[len(made) % len(kinds)]
+        changed = MARKUP[kind](page, random)
+        if changed != html:
+            made.append(Mutant(kind, changed))
     return made
 
 
-def _tags() -> list[re.Match[str]]:
-    start = CLEAN.index("</style>") + len("</style>")
-    return list(_TAG.finditer(CLEAN, start))
+def _delete_tag(page: Markup, random: Random) -> str:
+    return page.replaced(*random.choice(page.tags).span(), "")
 
 
-def _elements() -> list[tuple[Range, Range]]:
-    """The ranges of start and end tag of each element of the body."""
-    found: list[tuple[Range, Range]] = []
-    opened: list[re.Match[str]] = []
-    for tag in _tags():
-        if not tag[1]:
-            if tag[2] in _VOID:
-                found.append((tag.span(), (tag.end(), tag.end())))
-            else:
-                opened.append(tag)
-        elif opened and opened[-1][2] == tag[2]:
-            found.append((opened.pop().span(), tag.span()))
-    return found
+def _repeat_tag(page: Markup, random: Random) -> str:
+    tag = random.choice(page.tags)
+    return page.replaced(*tag.span(), tag[0] * 2)
 
 
-TAGS = _tags()
-ELEMENTS = _elements()
-PLACES = sorted({tag.end() for tag in TAGS} | {tag.start() for tag in TAGS})
+def _swap_tags(page: Markup, random: Random) -> str:
+    at = random.randrange(len(page.tags) - 1)
+    one, two = page.tags[at], page.tags[at + 1]
+    return page.replaced(one.start(), two.end(), two[0] + page.html[one.end() : two.start()] + one[0])
 
 
-def _replaced(start: int, end: int, text: str) -> str:
-    return CLEAN[:start] + text + CLEAN[end:]
+def _move_tag(page: Markup, random: Random) -> str:
+    tag, place = random.choice(page.tags), random.choice(page.places)
+    without = page.replaced(*tag.span(), "")
+    place -= len(tag[0]) if place >= tag.end() else 0
+    return without[:place] + tag[0] + without[place:]
 
 
-def _delete_tag(random: Random) -> str:
-    return _replaced(*random.choice(TAGS).span(), "")
-
-
-def _repeat_tag(random: Random) -> str:
-    tag = random.choice(TAGS)
-    return _replaced(*tag.span(), tag[0] * 2)
-
-
-def _swap_tags(random: Random) -> str:
-    at = random.randrange(len(TAGS) - 1)
-    one, two = TAGS[at], TAGS[at + 1]
-    return _replaced(one.start(), two.end(), two[0] + CLEAN[one.end() : two.start()] + one[0])
-
-
-def _rename(random: Random) -> str:
-    start, end = random.choice(ELEMENTS)
+def _rename(page: Markup, random: Random) -> str:
+    element = random.choice(page.elements)
+    (start, start_end), (end, end_end) = element
     name = random.choice(_NAMES)
-    tag = re.sub(r"^<[a-z0-9]+", "<" + name, CLEAN[start[0] : start[1]])
-    close = f"</{name}>" if end[0] != end[1] else ""
-    return _replaced(start[0], end[1], tag + CLEAN[start[1] : end[0]] + close)
+    tag = re.sub(r"^<[a-z0-9]+", "<" + name, page.html[start:start_end])
+    close = f"</{name}>" if end != end_end else ""
+    return page.replaced(start, end_end, tag + page.inside(element) + close)
 
 
-def _delete_element(random: Random) -> str:
-    start, end = random.choice(ELEMENTS)
-    return _replaced(start[0], end[1], "")
+def _swap_elements(page: Markup, random: Random) -> str:
+    one, two = random.sample(page.elements, 2)
+    if one[0] > two[0]:
+        one, two = two, one
+    if two[0][0] < one[1][1]:  # one inside the other
+        return page.html
+    between = page.html[one[1][1] : two[0][0]]
+    return page.replaced(one[0][0], two[1][1], page.whole(two) + between + page.whole(one))
 
 
-def _unwrap(random: Random) -> str:
-    start, end = random.choice(ELEMENTS)
-    return _replaced(start[0], end[1], CLEAN[start[1] : end[0]])
+def _delete_element(page: Markup, random: Random) -> str:
+    start, end = random.choice(page.elements)
+    return page.replaced(start[0], end[1], "")
 
 
-def _wrap(random: Random) -> str:
-    start, end = random.choice(ELEMENTS)
+def _unwrap(page: Markup, random: Random) -> str:
+    element = random.choice(page.elements)
+    return page.replaced(element[0][0], element[1][1], page.inside(element))
+
+
+def _wrap(page: Markup, random: Random) -> str:
+    element = random.choice(page.elements)
     name = random.choice(_NAMES)
-    return _replaced(start[0], end[1], f"<{name}>{CLEAN[start[0] : end[1]]}</{name}>")
+    return page.replaced(element[0][0], element[1][1], f"<{name}>{page.whole(element)}</{name}>")
 
 
-def _empty(random: Random) -> str:
-    start, end = random.choice(ELEMENTS)
-    return _replaced(start[1], end[0], "")
+def _empty(page: Markup, random: Random) -> str:
+    start, end = random.choice(page.elements)
+    return page.replaced(start[1], end[0], "")
 
 
-def _copy_element(random: Random) -> str:
-    start, end = random.choice(ELEMENTS)
-    copied = re.sub(r' (?:id|aria-labelledby)="[^"]*"', "", CLEAN[start[0] : end[1]])
-    place = random.choice(PLACES)
-    return _replaced(place, place, copied if random.random() < 0.5 else CLEAN[start[0] : end[1]])
+def _copy_element(page: Markup, random: Random) -> str:
+    element = random.choice(page.elements)
+    place = random.choice(page.places)
+    return page.replaced(place, place, re.sub(r' (?:id|aria-labelledby)="[^"]*"', "", page.whole(element)))
 
 
-def _delete_attribute(random: Random) -> str:
-    found = list(_ATTRIBUTE.finditer(CLEAN, TAGS[0].start()))
-    return _replaced(*random.choice(found).span(), "")
+def _repeat_id(page: Markup, random: Random) -> str:
+    """An element gets the id of another one, in place of its own if it has one."""
+    start = random.choice(page.elements)[0]
+    tag = re.sub(r' id="[^"]*"', "", page.html[start[0] : start[1]])
+    return page.replaced(*start, tag[:-1] + random.choice(page.ids)[0] + ">")
 
 
-def _change_attribute(random: Random) -> str:
-    found = random.choice(list(_ATTRIBUTE.finditer(CLEAN, TAGS[0].start())))
+def _delete_attribute(page: Markup, random: Random) -> str:
+    return page.replaced(*random.choice(page.attributes).span(), "")
+
+
+def _change_attribute(page: Markup, random: Random) -> str:
+    found = random.choice(page.attributes)
     name = found[0].partition("=")[0]
-    return _replaced(*found.span(), f'{name}="{random.choice(_VALUES)}"')
+    return page.replaced(*found.span(), f'{name}="{random.choice(_VALUES)}"')
 
 
-def _add_attribute(random: Random) -> str:
-    start = random.choice(ELEMENTS)[0]
-    return _replaced(start[1] - 1, start[1] - 1, " " + random.choice(_ADDED))
+def _add_attribute(page: Markup, random: Random) -> str:
+    start = random.choice(page.elements)[0]
+    return page.replaced(start[1] - 1, start[1] - 1, " " + random.choice(_ADDED))
 
 
-def _add_text(random: Random) -> str:
-    place = random.choice(PLACES)
-    return _replaced(place, place, random.choice(_TEXTS))
+def _add_text(page: Markup, random: Random) -> str:
+    place = random.choice(page.places)
+    return page.replaced(place, place, random.choice(_TEXTS))
 
 
-_CHANGES: list[Callable[[Random], str]] = [
-    _delete_tag,
-    _repeat_tag,
-    _swap_tags,
-    _rename,
-    _rename,
-    _delete_element,
-    _unwrap,
-    _wrap,
-    _wrap,
-    _empty,
-    _copy_element,
-    _delete_attribute,
-    _change_attribute,
-    _add_attribute,
-    _add_attribute,
-    _add_text,
-]
+MARKUP: Mapping[str, Callable[[Markup, Random], str]] = {
+    "tag deleted": _delete_tag,
+    "tag repeated": _repeat_tag,
+    "tag moved": _move_tag,
+    "tags swapped": _swap_tags,
+    "element renamed": _rename,
+    "element deleted": _delete_element,
+    "element emptied": _empty,
+    "element copied": _copy_element,
+    "elements swapped": _swap_elements,
+    "element wrapped": _wrap,
+    "element unwrapped": _unwrap,
+    "id repeated": _repeat_id,
+    "attribute deleted": _delete_attribute,
+    "attribute changed": _change_attribute,
+    "attribute added": _add_attribute,
+    "text added": _add_text,
+}
