@@ -124,6 +124,13 @@ class Changes:
             self._counted, self._looked = self._count, time.monotonic()
             return True
 
+    def wake(self) -> None:
+        """Something else than a file has changed: end a `wait` in another thread."""
+        with self._state:
+            self._changed = time.monotonic()
+            self._count += 1
+            self._state.notify_all()
+
     def close(self) -> None:
         """End a `wait` in another thread, too."""
         with self._state:

@@ -7,16 +7,18 @@ of has another content, when a site file appears or goes, when the templates cha
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pagecompiler.batch import Batch, BatchState, Told
+from pagecompiler.batch import Batch, BatchState, Began, Told
 from pagecompiler.build import CompileOptions, EngineSource, PageResult
 from pagecompiler.changes import Changes
+from pagecompiler.engine.types import Decoding
 from pagecompiler.folder import FolderSpec, find_specs
 from pagecompiler.inputs import FileDigests, Inputs, settings_digest
 from pagecompiler.options import PROJECT_MARKS, page_settings
+from pagecompiler.orders import Orders
 from pagecompiler.outputs import OutputError
 from pagecompiler.resources import template_dir
 from pagecompiler.site import find_site
@@ -45,8 +47,9 @@ class _SupersededError(Exception):
 class Watch:
     """Builds the pages of a spec or of a folder, and builds them again until `changes` is closed.
 
-    `options.output` is the page of a spec, or the folder of all pages. `told` gets each page that was built;
-    `say` hears in one line what else happens. The engine of `source` stays loaded.
+    `options.output` is the page of a spec, or the folder of all pages. `found` gets the specs whenever they were
+    looked for, `began` each page that is being built and `told` each one that was; `say` hears in one line what else
+    happens. The engine of `source` stays loaded until one of the `orders` asks for another way of decoding.
     """
 
     def __init__(
@@ -56,6 +59,9 @@ class Watch:
         options: CompileOptions,
         changes: Changes,
         *,
+        orders: Orders | None = None,
+        found: Callable[[Sequence[FolderSpec]], None] = lambda specs: None,
+        began: Began = lambda build: None,
         told: Told = lambda result, sources: None,
         say: Callable[[str], None] = lambda line: None,
     ) -> None:
@@ -64,6 +70,9 @@ class Watch:
         self._source = source
         self._options = options
         self._changes = changes
+        self._orders = orders or Orders()
+        self._found = found
+        self._began = began
         self._told = told
         self._say = say
         self._specs: list[FolderSpec] = []
@@ -74,7 +83,13 @@ class Watch:
         self._problem = ""
         self._before: dict[Path, tuple[Inputs, str]] = {}
         self._waiting: set[Path] = set()
+        self._anew: set[Path] = set()
         self.good_pages = 0
+
+    @property
+    def decoding(self) -> Decoding:
+        """How the engine decodes that is made next."""
+        return self._options.decoding
 
     def run(self) -> None:
         """Build what is not current, then wait for the next change, and so on."""
@@ -86,36 +101,50 @@ class Watch:
                 return
 
     def update(self) -> None:
-        """Build everything that is stale; when it changes meanwhile, begin anew."""
+        """Build what is ordered, then everything that is stale; when it changes meanwhile, begin again."""
         while True:
+            self._obey()
             self._find_specs()
-            stale = [spec for spec in self._specs if self._is_stale(spec)]
-            if not stale:
+            ordered = [spec for spec in self._specs if spec.path in self._anew]
+            specs = ordered or [spec for spec in self._specs if self._is_stale(spec)]
+            if not specs:
                 return
-            self._before = {spec.path: self._look(spec) for spec in stale}
-            self._waiting = set(self._before)
-            batch = Batch(
-                self._folder,
-                stale,
-                self._source,
-                self._options,
-                told=self._take,
-                watched=self._check,
-                facts=self._facts,
-            )
             try:
-                batch.survey()
-                batch.run()
+                self._build(specs, replace(self._options, read_cache=False) if ordered else self._options)
                 if self._changes.pending:
                     return
             except _SupersededError:
                 if not self._changes.wait():
                     return
 
+    def _obey(self) -> None:
+        anew, decoding = self._orders.take()
+        self._anew |= anew
+        if decoding is not None and decoding != self._options.decoding:
+            self._options = replace(self._options, decoding=decoding)
+            self._source.close()  # the next one decodes as ordered
+
+    def _build(self, specs: Sequence[FolderSpec], options: CompileOptions) -> None:
+        self._before = {spec.path: self._look(spec) for spec in specs}
+        self._waiting = set(self._before)
+        batch = Batch(
+            self._folder,
+            specs,
+            self._source,
+            options,
+            began=self._began,
+            told=self._take,
+            watched=self._check,
+            facts=self._facts,
+        )
+        batch.survey()
+        batch.run()
+
     def _find_specs(self) -> None:
         self._around.clear()
         if self._folder is None:
             self._specs = [FolderSpec(self._target, self._options.output or Path())]
+            self._found(self._specs)
             return
         try:
             found = find_specs(self._folder, self._options.output or Path())
@@ -131,6 +160,7 @@ class Watch:
                 self._facts.pop(normal(spec.output), None)
                 self._say(f"{spec.name} has gone; {spec.output} stays")
         self._specs = found
+        self._found(found)
 
     def _is_stale(self, spec: FolderSpec) -> bool:
         built = self._built.get(spec.path)
@@ -161,6 +191,7 @@ class Watch:
             inputs = result.inputs
         lost = any(finding.code in _ABOUT_OTHER_PAGES for finding in result.diagnostics)
         self._waiting.discard(spec.path)
+        self._anew.discard(spec.path)
         self._built[spec.path] = _Built(inputs, settings, result.ok, self._others() if lost else "")
         self.good_pages += result.ok
         self._told(result, sources)
@@ -172,7 +203,8 @@ class Watch:
         if self._changes.due():
             self._around.clear()
             by_path = {spec.path: spec for spec in self._specs}
-            if any(self._look(by_path[path]) != self._before[path] for path in self._waiting):
+            changed = any(self._look(by_path[path]) != self._before[path] for path in self._waiting)
+            if changed or self._orders.waiting_for(self._waiting):
                 raise _SupersededError
 
     def _surroundings(self, spec: FolderSpec) -> tuple[Path | None, str]:
