@@ -193,6 +193,11 @@ CODES: dict[str, Code] = {
         "A relative link leads to a page that no spec here builds and that is not in the output folder either.",
         "correct the link, or add the spec",
     ),
+    "W0313": Code(
+        "text that says nothing by itself",
+        "Screen readers list links without the sentences around them, and read the text of an image instead of it.",
+        'name the target, or what the image shows; `alt: ""` is for decoration',
+    ),
     # 04 fragments and linking
     "E0401": Code(
         "no markup",

@@ -70,6 +70,17 @@ def looks_like(text: str, lang: str) -> bool:
     return hits[_primary(lang)] * 2 >= best or best < _CLEAR_SHARE
 
 
+def is_vague(text: str, lang: str) -> bool:
+    """Whether a link or an image of this text says nothing by itself, in this language or in English.
+
+    >>> is_vague("Click here!", "en"), is_vague("Click here for prices", "en"), is_vague("hier", "de")
+    (True, False, True)
+    """
+    plain = " ".join(re.findall(r"\w+", text.lower()))
+    known = (_known().get(tag, {}).get("vague", "") for tag in (_primary(lang), "en"))
+    return any(plain in words.split("|") for words in known if plain)
+
+
 _FEWEST_LETTERS = 20
 _FEWEST_WORDS = 12
 _CLEAR_SHARE = 0.12

@@ -28,6 +28,7 @@ def check(page: schema.PageSpec | None, raw: RawSpec, folder: Path, roots: Mappi
     yield from _ids(parts, raw)
     yield from _anchors(parts, everything, raw, complete=page is not None)
     yield from _images(everything, raw, folder, roots)
+    yield from _vague(everything, raw)
     yield from _labels(raw)
 
 
@@ -200,6 +201,24 @@ def _images(everything: list[Part], raw: RawSpec, folder: Path, roots: Mapping[s
             except assets.AssetError as error:
                 raw.images |= {error.path} if error.path is not None else set()
                 yield error.code, error.message, raw.at((*path, name)), error.hint
+
+
+def _vague(everything: list[Part], raw: RawSpec) -> Iterator[Found]:
+    lang = raw.value.get("lang")
+    lang = lang if isinstance(lang, str) else "en"
+    for path, part in everything:
+        texts = [((*path, "text"), part.text)] if isinstance(part, schema.Link) else []
+        if isinstance(part, schema.Image) and (part.alt or "").strip():
+            texts.append(((*path, "alt"), part.alt))
+        for name in schema.fields_marked(type(part), "markdown"):
+            value = getattr(part, name)
+            listed = isinstance(value, list)
+            for index, text in enumerate(value if listed else [value]):
+                place = (*path, name, index) if listed else (*path, name)
+                texts += [(place, inline.words(link.children)) for link in inline.links(text or "")]
+        for place, text in texts:
+            if languages.is_vague(text, lang):
+                yield "W0313", f"`{text}` says nothing without what is around it", raw.part(place, text), ""
 
 
 def _labels(raw: RawSpec) -> Iterator[Found]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pagecompiler.assets import Asset, AssetError, copy_assets, resolve
+from pagecompiler.spec import load_spec
 
 
 def png(width: int, height: int) -> bytes:
@@ -84,6 +85,14 @@ def test_refused(src: str, code: str, folder: Path) -> None:
     with pytest.raises(AssetError) as error:
         resolve(src, folder)
     assert error.value.code == code
+
+
+def test_an_image_that_is_only_called_image_is_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "a.svg").write_text('<svg width="8" height="8"/>')
+    for alt, codes in (("Photo", ["W0313"]), ("A kettle", []), ("", [])):
+        text = f'title: T\nhero: {{heading: H, image: {{src: a.svg, alt: "{alt}"}}}}\n'
+        loaded = load_spec(tmp_path / "page.yaml", data=text.encode())
+        assert [finding.code for finding in loaded.warnings] == codes
 
 
 def test_a_batch_folder_may_hold_the_images(folder: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -69,6 +71,18 @@ def test_from_stdin_to_stdout(run: Run) -> None:
     outcome = run(*compile_arguments("-"), stdin=SPEC.encode())
     assert outcome.code == 0 and outcome.out.startswith("<!DOCTYPE html>") and outcome.out.endswith("</html>\n")
     assert outcome.out == run(*compile_arguments("spec.yaml", "-o", "-")).out
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
+def test_a_page_is_utf_8_whatever_the_console_is(run: Run, encoding: str) -> None:
+    text = "title: T\nhero: {heading: 'Tea 🍵 für 茶'}\n"
+    command = [sys.executable, "-m", "pagecompiler.cli", *compile_arguments("-", "-o", "-")]
+    environment = {**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0", "LC_ALL": "C"}
+    done = subprocess.run(command, input=text.encode(), capture_output=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    page = done.stdout.decode("utf-8")
+    assert "Tea 🍵 für 茶" in page and "\r" not in page
+    assert page.index('<meta charset="utf-8">') < 200
 
 
 def test_one_failure_does_not_stop_the_others(run: Run) -> None:

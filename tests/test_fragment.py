@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pagecompiler.engine.reference import write
 from pagecompiler.fragment import clean_closed, clean_fragment, clean_style
+from pagecompiler.ids import section_ids
+from pagecompiler.plan import STYLE, list_blocks
+from pagecompiler.spec import load_spec
 
 CLEAN = "<p>{{1}}</p>"
 
@@ -33,6 +39,9 @@ CLEAN = "<p>{{1}}</p>"
         f"<body>{CLEAN}</body>",
         f"<html>{CLEAN}</html>",
         f"  ```HTML\n{CLEAN}\n  ```  ",
+        f'```html\nfilename="index.html"\n{CLEAN}\n```',  # an attribute of the fence on a line of its own
+        f"```html{{filename=index.html}}\n{CLEAN}\n```",
+        f"{CLEAN}\n}}",  # a stray brace
     ],
 )
 def test_wrappings_come_off(raw: str) -> None:
@@ -56,9 +65,20 @@ def test_what_a_token_holds_behind_the_block_goes(rest: str) -> None:
 
 
 @given(st.text())
-def test_any_text_is_cleaned_and_stays_clean(raw: str) -> None:
+def test_of_any_text_the_markup_is_left(raw: str) -> None:
     once = clean_fragment(raw)
     assert not once or once.startswith("<")
+
+
+@pytest.mark.parametrize(
+    "spec", sorted((Path(__file__).parents[1] / "specs").glob("*.yaml")), ids=lambda spec: spec.stem
+)
+def test_a_clean_answer_comes_out_as_it_went_in(spec: Path) -> None:
+    page = load_spec(spec).page
+    for block in list_blocks(page, section_ids(page)):
+        answer = write(block.structure.description)
+        clean = clean_style if block.kind == STYLE else clean_fragment
+        assert clean(answer) == answer.strip()
 
 
 @pytest.mark.parametrize(

@@ -61,11 +61,20 @@ def test_attempts_end() -> None:
     assert heard[-1].state == "failed"
 
 
-def test_a_cut_answer_says_so() -> None:
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [("<p>{{1}} " + "x" * 4000, "no progress"), ("<ul>" + "<li>x</li>" * 1000, "cut after its budget of")],
+)
+def test_a_cut_answer_says_so_and_is_asked_for_again(answer: str, said: str) -> None:
+    task, other = _task("a"), _task("b")
+    engine = ScriptedEngine({"a": [answer, GOOD], "b": GOOD})
+    _run([task, other], engine)
+    assert task.fragment is not None and task.fragment.text == GOOD
+    assert [request.label for request in engine.requests].count("b") == 1
     task = _task("a")
-    _run([task], ScriptedEngine({"a": "<p>{{1}} " + "x" * 4000}), attempts=1)
-    assert [d.code for d in task.diagnostics] == ["E0417", "E0401"]
-    assert "no progress" in task.diagnostics[0].message
+    _run([task], ScriptedEngine({"a": answer}), attempts=1)
+    assert task.fragment is None and [d.code for d in task.diagnostics] == ["E0417", "E0401"]
+    assert said in task.diagnostics[0].message
 
 
 def test_one_lane_for_each_group_and_free_lanes_help_the_longest() -> None:

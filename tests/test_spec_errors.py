@@ -166,7 +166,19 @@ def test_the_table_is_large_and_its_codes_exist() -> None:
     assert {row[2] for row in WRONG} <= set(CODES)
     untested = {code for code in CODES if code[1:3] in ("01", "02", "03")} - {row[2] for row in WRONG}
     # Warnings, the note and what only a batch can find have tests of their own; an alias bomb has, too.
-    assert untested == {"W0117", "E0122", "W0118", "N0121", "W0216", "W0218", "W0219", "E0123", "E0311", "W0312"}
+    assert untested == {
+        "W0117",
+        "E0122",
+        "W0118",
+        "N0121",
+        "W0216",
+        "W0218",
+        "W0219",
+        "E0123",
+        "E0311",
+        "W0312",
+        "W0313",
+    }
 
 
 def test_many_findings_come_together_in_reading_order(tmp_path: Path) -> None:
@@ -222,6 +234,9 @@ def test_the_hint_shows_the_quoted_value(text: str, hint: str, tmp_path: Path) -
         ("description: Tips # 1 and 2\n", "W0117", 19),
         ("description: &copy 2024\n", "W0118", 14),
         ("lang: eo\n", "W0216", 7),
+        ("nav: {brand: B, links: [{text: Click here!, href: /a}]}\n", "W0313", 32),
+        ("lang: de\nnav: {brand: B, links: [{text: hier, href: /a}]}\n", "W0313", 32),
+        ("sections:\n- {kind: prose, heading: P, paragraphs: ['see [here](/a) why']}\n", "W0313", 48),
     ],
 )
 def test_warnings_do_not_stop(body: str, code: str, column: int, tmp_path: Path) -> None:

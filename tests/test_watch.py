@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -412,6 +409,21 @@ def test_pages_beside_their_specs_do_not_trigger(spec: Path, tmp_path: Path) -> 
         watcher.close()
 
 
+def test_an_output_folder_behind_a_link_does_not_trigger(spec: Path, tmp_path: Path) -> None:
+    (spec.parent / "public").mkdir()
+    (tmp_path / "out").symlink_to(spec.parent / "public")
+    watcher = Watcher(spec.parent, tmp_path / "out")
+    try:
+        assert watcher.expect().ok
+        (spec.parent / "public" / "copy.yaml").write_text(SPEC.replace("@", "no spec"), encoding="utf-8")
+        _in_place(spec, SPEC.replace("@", "second"))
+        watcher.expect_text("second")
+        assert {result.spec for result in watcher.results} == {str(spec)}
+        assert (spec.parent / "public" / "page.html").exists()
+    finally:
+        watcher.close()
+
+
 def test_pages_are_those_of_a_clean_build(spec: Path, start: Callable[..., Watcher], tmp_path: Path) -> None:
     watcher = start(spec)
     watcher.expect()
@@ -437,31 +449,6 @@ def test_a_spec_behind_a_link(spec: Path, start: Callable[..., Watcher], tmp_pat
     spec.unlink()
     spec.write_text(SPEC.replace("@", "third"), encoding="utf-8")
     watcher.expect_text("third")
-
-
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 143)])
-def test_the_command(spec: Path, number: signal.Signals, code: int) -> None:
-    arguments = [
-        sys.executable,
-        "-m",
-        "pagecompiler.cli",
-        "watch",
-        "page.yaml",
-        "--model",
-        "reference",
-        "--debounce",
-        "1",
-    ]
-    with subprocess.Popen(
-        arguments, cwd=spec.parent, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        first = process.stdout.readline()
-        assert "output/page.html: " in first and "0 of 3 groups reused, 0 tokens" in first
-        _in_place(spec, SPEC.replace("@", "second"))
-        assert "3 of 3 groups reused" in process.stdout.readline()
-        process.send_signal(number)
-        assert process.wait(PATIENCE) == code
 
 
 def test_changes_debounce_and_close(tmp_path: Path) -> None:
