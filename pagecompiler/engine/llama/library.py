@@ -315,6 +315,12 @@ class Context:
             return np.empty((0, self._vocabulary_size), np.float32)
         return self._logits.rows(native.llama_get_logits(self._pointer), batch.outputs)
 
+    def best(self, batch: Batch, hidden: Rows | None = None) -> list[int]:
+        """Evaluate the batch as `decode` does; the arg-max of each wanted row."""
+        logits = self.decode(batch, hidden)
+        found: list[int] = logits.argmax(axis=1).tolist() if len(logits) else []
+        return found
+
     def hidden(self, tap: int) -> Rows:
         """The hidden rows of the last decode, one a row of its batch: a view that the next decode overwrites."""
         if tap == NEXTN:

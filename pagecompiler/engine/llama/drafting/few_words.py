@@ -1,14 +1,12 @@
-"""A trimmed draft head behind the ids of its model: tokens go in by their mirror rows, logits come out in place."""
+"""A trimmed draft head behind the ids of its model: tokens go in by their mirror rows, guesses come out as words."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
 from pagecompiler.engine.base import ModelLoadError
 from pagecompiler.engine.llama.library import Context
-from pagecompiler.engine.llama.target import Batch, Logits, Rows, SavedState
+from pagecompiler.engine.llama.target import Batch, Rows, SavedState
 from pagecompiler.engine.trimmed import Trimmed, read_trimmed
 
 
@@ -21,28 +19,24 @@ def trimmed_tables(path: Path) -> Trimmed | None:
 
 
 class FewWords:
-    """A context of a trimmed head that takes and gives ids of the whole vocabulary.
+    """A context of a trimmed head that takes and gives ids of the whole vocabulary. Words without a row are never
+    guessed."""
 
-    Words without a row are never guessed: their logits are minus infinity.
-    """
-
-    def __init__(self, context: Context, tables: Trimmed, *, outputs: int) -> None:
+    def __init__(self, context: Context, tables: Trimmed) -> None:
         self._context = context
         self._mirror = tables.mirror
         self._rows = tables.rows
-        self._logits = np.full((outputs, len(tables.mirror)), -np.inf, np.float32)
 
-    def decode(self, batch: Batch, hidden: Rows | None = None) -> Logits:
-        """Evaluate the batch; a view that the next decode overwrites."""
+    def best(self, batch: Batch, hidden: Rows | None = None) -> list[int]:
+        """Evaluate the batch; the likeliest word of those that have a row, for each wanted row."""
         whole = batch.tokens
         batch.tokens = self._mirror[whole].tolist()
         try:
-            found = self._context.decode(batch, hidden)
+            found = self._context.best(batch, hidden)
         finally:
             batch.tokens = whole
-        logits = self._logits[: len(found)]
-        logits[:, self._rows] = found
-        return logits
+        words: list[int] = self._rows[found].tolist()
+        return words
 
     def hidden(self, tap: int) -> Rows:
         """The hidden rows of the last decode."""

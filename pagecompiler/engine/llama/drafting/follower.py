@@ -17,7 +17,7 @@ import numpy as np
 
 from pagecompiler.engine.base import DecodeError
 from pagecompiler.engine.llama.drafting.base import Decoded, Drafter, Guess
-from pagecompiler.engine.llama.target import NEXTN, Batch, Logits, LostStateError, Rows, SavedState
+from pagecompiler.engine.llama.target import NEXTN, Batch, LostStateError, Rows, SavedState
 
 if TYPE_CHECKING:
     from pagecompiler.engine.llama.lane import Lane
@@ -28,7 +28,7 @@ FLUSHED_ROWS = 64  # a lane that is not drafted for does not collect hidden rows
 class DraftContext(Protocol):
     """A context of the model that drafts."""
 
-    def decode(self, batch: Batch, hidden: Rows | None = None) -> Logits: ...
+    def best(self, batch: Batch, hidden: Rows | None = None) -> list[int]: ...
 
     def hidden(self, tap: int) -> Rows: ...
 
@@ -173,11 +173,10 @@ class Follower(Drafter):
         hidden = None if not carried else carried[0] if len(carried) == 1 else np.concatenate(carried)
         started = perf_counter()
         try:
-            logits = self._context.decode(batch, hidden)
+            picked = self._context.best(batch, hidden)
         finally:
             self.passes += 1
             self.seconds += perf_counter() - started
-        picked: list[int] = logits.argmax(axis=1).tolist() if len(logits) else []
         return picked, None if self._width is None else self._context.hidden(NEXTN)
 
     def _flush(self, sequence: int, trail: _Trail) -> None:

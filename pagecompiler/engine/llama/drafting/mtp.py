@@ -41,5 +41,5 @@ class Mtp(Follower):
             model, tokens=tokens, sequences=sequences, rows=rows, outputs=sequences, threads=threads,
             taps=self.taps, mtp=True, hardware=hardware,
         )  # fmt: skip
-        few = None if tables is None else FewWords(context, tables, outputs=sequences)
+        few = None if tables is None else FewWords(context, tables)
         super().__init__(few or context, rows=rows, width=model.width)
