@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from pagecompiler.engine.base import Engine, EngineError
 from pagecompiler.engine.room import Demand
-from pagecompiler.engine.types import EngineStats
+from pagecompiler.engine.types import Decoding, EngineStats
 from pagecompiler.engine_maker import EngineMaker
 from pagecompiler.generate import Listener, demands, generate
 from pagecompiler.models import ModelChoice
@@ -20,11 +21,21 @@ __all__ = ["BlockResult", "CompileOptions", "EngineSource", "PageResult", "compi
 
 
 class EngineSource:
-    """Makes the engine of a model at the first request for it, and keeps it: a relink never makes one."""
+    """Makes the engine of a model at the first request for it, and keeps it: a relink never makes one.
 
-    def __init__(self, model: ModelChoice, make: Callable[[], Engine]) -> None:
+    `around` is called with the making of it, and gives what is used as the engine.
+    """
+
+    def __init__(
+        self,
+        model: ModelChoice,
+        make: Callable[[], Engine],
+        *,
+        around: Callable[[Callable[[], Engine]], Engine] = lambda make: make(),
+    ) -> None:
         self.model = model
         self._make = make
+        self._around = around
         self._engine: Engine | None = None
         self._seen = EngineStats()
 
@@ -32,7 +43,7 @@ class EngineSource:
         """The engine; one that is made now gets room for `demands`. Raises EngineError when it cannot be made."""
         if self._engine is None:
             make = self._make
-            self._engine = make(demands) if isinstance(make, EngineMaker) else make()
+            self._engine = self._around(partial(make, demands) if isinstance(make, EngineMaker) else make)
         return self._engine
 
     def spent(self) -> EngineStats | None:
@@ -44,6 +55,12 @@ class EngineSource:
             self._seen = EngineStats()
         spent, self._seen = now.since(self._seen), now
         return spent if spent.target_passes or spent.tokens else None
+
+    def decode(self, decoding: Decoding) -> None:
+        """Decode like this from now on: the next request makes another engine."""
+        self.close()
+        if isinstance(self._make, EngineMaker):
+            self._make = replace(self._make, decoding=decoding)
 
     def close(self) -> None:
         if self._engine is not None:

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pagecompiler.batch import Batch, BatchState, Began, Told
+from pagecompiler.audience import Audience
+from pagecompiler.batch import Batch, BatchState, Told
 from pagecompiler.build import CompileOptions, EngineSource, PageResult
 from pagecompiler.changes import Changes
-from pagecompiler.engine.types import Decoding
 from pagecompiler.folder import FolderSpec, find_specs
 from pagecompiler.inputs import FileDigests, Inputs, settings_digest
 from pagecompiler.options import PROJECT_MARKS, page_settings
@@ -47,9 +47,9 @@ class _SupersededError(Exception):
 class Watch:
     """Builds the pages of a spec or of a folder, and builds them again until `changes` is closed.
 
-    `options.output` is the page of a spec, or the folder of all pages. `found` gets the specs whenever they were
-    looked for, `began` each page that is being built and `told` each one that was; `say` hears in one line what else
-    happens. The engine of `source` stays loaded until one of the `orders` asks for another way of decoding.
+    `options.output` is the page of a spec, or the folder of all pages. `told` gets each page that was built;
+    `say` hears in one line what else happens; the `audience` hears of both and of more. The engine of `source` stays
+    loaded until one of the `orders` asks for another way of decoding.
     """
 
     def __init__(
@@ -60,8 +60,7 @@ class Watch:
         changes: Changes,
         *,
         orders: Orders | None = None,
-        found: Callable[[Sequence[FolderSpec]], None] = lambda specs: None,
-        began: Began = lambda build: None,
+        audience: Audience | None = None,
         told: Told = lambda result, sources: None,
         say: Callable[[str], None] = lambda line: None,
     ) -> None:
@@ -71,10 +70,9 @@ class Watch:
         self._options = options
         self._changes = changes
         self._orders = orders or Orders()
-        self._found = found
-        self._began = began
+        self._audience = audience or Audience()
         self._told = told
-        self._say = say
+        self._tell = say
         self._specs: list[FolderSpec] = []
         self._built: dict[Path, _Built] = {}
         self._digests = FileDigests()
@@ -85,11 +83,6 @@ class Watch:
         self._waiting: set[Path] = set()
         self._anew: set[Path] = set()
         self.good_pages = 0
-
-    @property
-    def decoding(self) -> Decoding:
-        """How the engine decodes that is made next."""
-        return self._options.decoding
 
     def run(self) -> None:
         """Build what is not current, then wait for the next change, and so on."""
@@ -117,12 +110,16 @@ class Watch:
                 if not self._changes.wait():
                     return
 
+    def _say(self, line: str) -> None:
+        self._tell(line)
+        self._audience.say(line)
+
     def _obey(self) -> None:
         anew, decoding = self._orders.take()
         self._anew |= anew
         if decoding is not None and decoding != self._options.decoding:
             self._options = replace(self._options, decoding=decoding)
-            self._source.close()  # the next one decodes as ordered
+            self._source.decode(decoding)
 
     def _build(self, specs: Sequence[FolderSpec], options: CompileOptions) -> None:
         self._before = {spec.path: self._look(spec) for spec in specs}
@@ -132,7 +129,7 @@ class Watch:
             specs,
             self._source,
             options,
-            began=self._began,
+            began=self._audience.began,
             told=self._take,
             watched=self._check,
             facts=self._facts,
@@ -144,7 +141,7 @@ class Watch:
         self._around.clear()
         if self._folder is None:
             self._specs = [FolderSpec(self._target, self._options.output or Path())]
-            self._found(self._specs)
+            self._audience.found(self._specs)
             return
         try:
             found = find_specs(self._folder, self._options.output or Path())
@@ -160,7 +157,7 @@ class Watch:
                 self._facts.pop(normal(spec.output), None)
                 self._say(f"{spec.name} has gone; {spec.output} stays")
         self._specs = found
-        self._found(found)
+        self._audience.found(found)
 
     def _is_stale(self, spec: FolderSpec) -> bool:
         built = self._built.get(spec.path)
@@ -195,6 +192,7 @@ class Watch:
         self._built[spec.path] = _Built(inputs, settings, result.ok, self._others() if lost else "")
         self.good_pages += result.ok
         self._told(result, sources)
+        self._audience.told(result, sources)
 
     def _check(self, state: BatchState) -> None:
         """Between two steps of a round: has what is being built been saved again?"""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,12 @@ from pagecompiler.commands.screen import CONTEXT, Screen, fail, make_screen, scr
 from pagecompiler.outputs import DEFAULT_FOLDER
 
 if TYPE_CHECKING:
+    from pagecompiler.audience import Audience
     from pagecompiler.build import EngineSource, PageResult
+    from pagecompiler.engine.types import Decoding
+    from pagecompiler.models import ModelChoice
+    from pagecompiler.orders import Orders
+    from pagecompiler.serve.server import Server
 
 INTERRUPTED = 130
 
@@ -47,28 +53,51 @@ INTERRUPTED = 130
 )
 @click.option("--poll", is_flag=True, help="Look every half second: for file systems that tell of no changes.")
 @click.option("--clear", is_flag=True, help="Clear the screen before each rebuild.")
+@click.option("--serve", is_flag=True, help="Show the page and how it is written in a browser, on this machine only.")
+@click.option("--open", "open_browser", is_flag=True, help="With --serve: open the browser.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    metavar="N",
+    help="With --serve: the port, 0 for any.  [default: 8321 or a free one]",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object for each rebuild on stdout.")
 @build_options
 @screen_options
 def watch_command(
-    target: Path, output: Path, debounce: int, poll: bool, clear: bool, as_json: bool, **options: Any
-) -> None:  # fmt: skip
+    target: Path,
+    output: Path,
+    debounce: int,
+    poll: bool,
+    clear: bool,
+    serve: bool,
+    open_browser: bool,
+    port: int | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
     """Compile, and compile again on every save, with the model loaded once. Ctrl-C ends it.
 
     Images, _site.yaml and templates count as well. A spec that is broken leaves the last good page where it is.
+    With --serve a browser shows the page as it is written, and the spec beside the lanes that write it.
 
     \b
     pagec watch page.yaml
+    pagec watch page.yaml --serve --open
     pagec watch site -o public
     pagec watch /mnt/share/page.yaml --poll
     """
     from pagecompiler.api import engine_maker
+    from pagecompiler.audience import Audience
     from pagecompiler.build import EngineSource
     from pagecompiler.changes import Changes
+    from pagecompiler.orders import Orders
     from pagecompiler.outputs import plan_outputs
     from pagecompiler.watch import Watch, output_places
 
     screen = make_screen(options)
+    if not serve and (open_browser or port is not None):
+        fail("--open and --port are for --serve", 2)
     if not target.exists():
         fail(f"there is no spec and no folder `{target}`", 2)
     if target.is_dir() and output.suffix.lower() in (".html", ".htm"):
@@ -79,21 +108,52 @@ def watch_command(
     model = model_option(options["model"], read_defaults(options, str(target), screen), options["engine"])
     screen.say(f"model: {model.name} ({model.source})")
     decoding = decoding_options(options)
-    source = EngineSource(
-        model, engine_maker(model, options["lanes"], decoding, screen.say, screen.verbose, child=True)
-    )
+    settings = compile_options(options, model, decoding, page)
     changes = Changes(debounce_seconds=debounce / 1000, ignored=output_places(target, page), poll=poll, say=screen.say)
+    orders = Orders(changes.wake)
+    audience, server = _server(target, model, decoding, orders, port) if serve else (Audience(), None)
+
+    def say(line: str) -> None:
+        screen.say(line)
+        audience.say(line)
+
+    maker = engine_maker(model, options["lanes"], decoding, say, screen.verbose, child=True)
+    source = EngineSource(model, maker, around=audience.observe)
     report = _Report(screen, source, why=options["why"], as_json=as_json, clear=clear)
     watch = Watch(
-        target, source, compile_options(options, model, decoding, page), changes, told=report.add, say=screen.say
-    )
+        target, source, settings, changes, orders=orders, told=report.add, say=screen.say, audience=audience
+    )  # fmt: skip
     try:
-        watch.run()
+        with server or nullcontext():
+            if server is not None:
+                screen.say(f"build view: {server.url}")
+                screen.say(f"preview: {server.url}preview")
+            if server is not None and open_browser:
+                click.launch(server.url)
+            watch.run()
     except KeyboardInterrupt:
         raise click.exceptions.Exit(0 if watch.good_pages else INTERRUPTED) from None
     finally:
         changes.close()
         source.close()
+
+
+def _server(
+    target: Path, model: ModelChoice, decoding: Decoding, orders: Orders, port: int | None
+) -> tuple[Audience, Server]:  # fmt: skip
+    """What follows the watch and the server that shows it; exits with 2 when it cannot be started."""
+    try:
+        from pagecompiler.serve.server import PortTakenError, Server, bind
+    except ModuleNotFoundError as error:
+        fail(f"--serve needs the Python package {error.name}; pip install 'pagec[serve]'", 2)
+    from pagecompiler.serve.board import Board
+    from pagecompiler.serve.methods import method_choices
+
+    board = Board(target if target.is_dir() else None, model.name, decoding.method.value)
+    try:
+        return board, Server(bind(port), board, orders, method_choices(model, decoding))
+    except PortTakenError as error:
+        fail(str(error), 2)
 
 
 class _Report:

@@ -1,0 +1,1 @@
+"""`pagec watch --serve`: the build and the page in a browser on this machine."""
