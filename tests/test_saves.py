@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,7 +12,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from pagecompiler.build import CompileOptions, EngineSource, compile_spec
+from pagecompiler.build import CompileOptions, EngineSource, PageResult, compile_spec
 from pagecompiler.changes import Changes
 from pagecompiler.diagnostics import CompileError
 from pagecompiler.engine.reference import write
@@ -19,7 +20,7 @@ from pagecompiler.engine.scripted import ScriptedEngine
 from pagecompiler.engine.types import Request
 from pagecompiler.models import ModelChoice
 from pagecompiler.prompts import FORMAT
-from pagecompiler.spec import load_spec
+from pagecompiler.spec import LoadedSpec, load_spec
 from pagecompiler.watch import Watch
 
 MODEL = ModelChoice("scripted", None, "scripted-1", "test", FORMAT)
@@ -30,7 +31,7 @@ WORDS = st.sampled_from(["tea", "hot tea", "water for tea, and for more of it", 
 class NoEvents:
     """Stands for the folders' events: the machine itself says when to look."""
 
-    closed = False
+    closed = pending = False
 
     def watch(self, folders: dict[Path, bool]) -> None: ...
 
@@ -49,13 +50,29 @@ class Saves(RuleBasedStateMachine):
         (self.folder / "blog").mkdir(parents=True)
         self.specs: dict[str, dict[str, Any]] = {}
         self.good: dict[str, str] = {}
-        options = CompileOptions(output=self.output, cache_dir=self.top / "cache")
-        self.engine = EngineSource(MODEL, lambda: ScriptedEngine(self.answer))
         self.refuse = False
-        self.watch = Watch(self.folder, self.engine, options, cast(Changes, NoEvents()))
+        self.results: dict[str, PageResult] = {}
+        options = CompileOptions(output=self.output, cache_dir=self.top / "cache")
+        self.watch = Watch(self.folder, self.source(), options, cast(Changes, NoEvents()), told=self.take)
+
+    def source(self) -> EngineSource:
+        """What the watch builds with."""
+        return EngineSource(MODEL, lambda: ScriptedEngine(self.answer))
+
+    def clean(self, loaded: LoadedSpec) -> PageResult:
+        """What a build without any memory makes of a spec."""
+        source = EngineSource(MODEL, lambda: ScriptedEngine(lambda request: write(request.messages[-1].content)))
+        return compile_spec(loaded, source, CompileOptions(read_cache=False, write_cache=False))
+
+    def is_clean(self, name: str, content: str | None, clean: PageResult) -> bool:
+        """Whether a page is that of a clean build."""
+        return content == clean.html
 
     def answer(self, request: Request) -> str:
         return "no" if self.refuse else write(request.messages[-1].content)
+
+    def take(self, result: PageResult, sources: Mapping[str, str]) -> None:
+        self.results[str(Path(result.spec).relative_to(self.folder))] = result
 
     def teardown(self) -> None:
         shutil.rmtree(self.top)
@@ -118,14 +135,16 @@ class Saves(RuleBasedStateMachine):
         refused, self.refuse = self.refuse, False
         for path in sorted(self.folder.rglob("[a-z]*.yaml")):
             name = str(path.relative_to(self.folder))
-            html = self.clean(path)
             page = self.output / Path(name).with_suffix(".html")
             content = page.read_text(encoding="utf-8") if page.exists() else None
+            try:
+                clean = self.clean(load_spec(path, root=self.folder))
+            except CompileError:
+                assert content == self.good.get(name), "the last good page stays"
+                continue
             # While the model refuses, what needs it stays as it was, and what needs none is built.
-            assert content == html or (refused and content == self.good.get(name)) or html is None
-            if html is None:
-                assert content == self.good.get(name)
-            elif content is not None:
+            assert (refused and content == self.good.get(name)) or self.is_clean(name, content, clean)
+            if content is not None:
                 self.good[name] = content
         if refused:
             # Nothing but a save asks the model again.
@@ -135,15 +154,6 @@ class Saves(RuleBasedStateMachine):
             self.watch.update()
         left = {str(path.relative_to(self.output)) for path in self.output.rglob("*") if path.is_file()}
         assert left <= {str(Path(name).with_suffix(".html")) for name in ("a.yaml", "b.yaml", "blog/c.yaml")}
-
-    def clean(self, path: Path) -> str | None:
-        """What a build without any memory makes of a spec, None if it is broken."""
-        source = EngineSource(MODEL, lambda: ScriptedEngine(lambda request: write(request.messages[-1].content)))
-        try:
-            loaded = load_spec(path, root=self.folder)
-        except CompileError:
-            return None
-        return compile_spec(loaded, source, CompileOptions(read_cache=False, write_cache=False)).html
 
 
 TestSaves = Saves.TestCase
