@@ -125,8 +125,9 @@ class Completion:
     and `draft_passes` count the decodes in which the request had a row; `verify_passes` are those behind the
     prompt, in which it had `verify_rows` rows, padding included. Of `drafted` tokens the target approved
     `accepted`; `accepted_by_position` says how many at the first place of a guess, at the second, and so on, for
-    the first places only. `seconds` runs from admission to the end. `target_seconds`, `draft_seconds` and
-    `python_seconds` are its part of the time of its steps: what several requests share is divided by their rows.
+    the first places only, `drafted_by_position` how many guesses had such a place. `seconds` runs from admission to
+    the end. `target_seconds`, `draft_seconds` and `python_seconds` are its part of the time of its steps: what several
+    requests share is divided by their rows.
     """
 
     text: str
@@ -140,6 +141,7 @@ class Completion:
     drafted: int = 0
     accepted: int = 0
     accepted_by_position: tuple[int, ...] = ()
+    drafted_by_position: tuple[int, ...] = ()
     verify_passes: int = 0
     verify_rows: int = 0
     target_seconds: float = 0.0

@@ -64,6 +64,7 @@ class Lane:
         self.accepted = 0
         self.target_seconds = self.draft_seconds = self.python_seconds = 0.0
         self.accepted_by_position: list[int] = []
+        self.drafted_by_position: list[int] = []
         self.emitted: list[int] = []
         self.ending: Ending | None = None
         self.trace = trace
@@ -88,11 +89,14 @@ class Lane:
         """A guess of `drafted` tokens was verified and the first `accepted` were approved."""
         self.drafted += drafted
         self.accepted += accepted
-        counts = self.accepted_by_position
-        while len(counts) < drafted and len(counts) < COUNTED_POSITIONS:
-            counts.append(0)
-        for position in range(min(accepted, COUNTED_POSITIONS)):
-            counts[position] += 1
+        approved, guessed = self.accepted_by_position, self.drafted_by_position
+        places = min(drafted, COUNTED_POSITIONS)
+        while len(guessed) < places:
+            approved.append(0)
+            guessed.append(0)
+        for position in range(places):
+            guessed[position] += 1
+            approved[position] += position < accepted
 
     def pick(self, row: Logits, best: int) -> int:
         """The target's own choice at this row, under the slot mask; `best` is the row's arg-max."""
@@ -144,6 +148,7 @@ class Lane:
             drafted=self.drafted,
             accepted=self.accepted,
             accepted_by_position=tuple(self.accepted_by_position),
+            drafted_by_position=tuple(self.drafted_by_position),
             verify_passes=self.verify_passes,
             verify_rows=self.verify_rows,
             target_seconds=self.target_seconds,
