@@ -70,12 +70,12 @@ class Difference:
 
     They part at `token` (from 0). `gap` is how far apart the logits of both tokens are there in a fresh evaluation,
     `allowed` what rounding explains on this machine. A `near tie` is within it, and so is every token behind it that
-    the arm chose; all else is a `defect`. `unexplained`: the text was sampled, so there is no arg-max to hold it
-    against.
+    the arm chose; all else is a `defect`. `sampled`: the text was drawn at a temperature, so there is no arg-max to
+    hold it against.
     """
 
     block: str
-    kind: Literal["near tie", "defect", "unexplained"]
+    kind: Literal["near tie", "defect", "sampled"]
     token: int
     gap: float
     allowed: float
@@ -84,7 +84,7 @@ class Difference:
 @dataclass(frozen=True, slots=True)
 class GroupFigures:
     """One build group. `tokens_per_second` is the speed of a lane while it writes this group, prompts included;
-    `kept` the share of the same arm's speed alone (at one lane) that it keeps, None where that was not measured."""
+    `kept` the share of the same arm's speed alone (at one lane) that it keeps, known of the group that was written alone."""
 
     name: str
     tokens: int
@@ -97,9 +97,9 @@ class Prediction:
     """What an arm should reach, before it is run: sizes of weights, the cost of passes of plain decoding and the arm's
     acceptance. Costs are in units of one plain step of the same lanes.
 
-    `ratio` = tokens_per_step ÷ (verify_cost + depth × draft_cost) is the predicted speed in units of plain's.
-    `draft_bytes` are the weights that one draft pass reads, `head_bytes` the vocabulary head's part of them.
-    `trimmed_ratio` is the ratio with a head of `trimmed_rows` rows, None where no head can be cut. `words` explains it
+    `step_ratio` = tokens_per_step ÷ (verify_cost + depth × draft_cost) is the predicted speed of decoding in units of
+    plain's, `ratio` that of the whole run: prompts and linking take as long as before. `draft_bytes` are the weights that one draft
+    pass reads, `head_bytes` the vocabulary head's part of them. `trimmed_ratio` is the ratio with a head of `trimmed_rows` rows, None where no head can be cut. `words` explains it
     in one or two sentences.
     """
 
@@ -108,6 +108,7 @@ class Prediction:
     draft_cost: float
     draft_bytes: int
     head_bytes: int
+    step_ratio: float
     ratio: float
     trimmed_rows: int | None
     trimmed_ratio: float | None
@@ -122,7 +123,8 @@ class ArmFigures:
     - `tokens_per_second`: accepted tokens of all lanes by the time from the first request to the last answer, prompts
       and linking included; None where no run was accepted, or nothing was decoded.
     - `ratio`: the same in units of plain's in the same round; None for arms that are not comparable.
-    - `time_to_page`: seconds from the plan to the validated page (or pages); `first_text`: until the first characters.
+    - `time_to_page`: seconds from the plan to the validated page (or pages), with one lane to the finished group;
+      `first_text`: from a request to its first characters, the median over requests.
     - `kept`: the share of its speed alone that a lane keeps, over all groups.
     - `tokens`: accepted ones. `acceptance`: approved guesses of all guessed tokens, None where nothing was guessed.
     - `acceptance_by_position`: of the guesses that had a first, second, … token, the share in which it was approved.
@@ -195,12 +197,14 @@ class LoadVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """All arms with so many lanes and pages at once. `noise` is the largest share by which plain decoding differed
-    from itself within a round; None with fewer than two runs of it."""
+    """All arms with so many lanes and pages at once. With one lane only the longest group is written, alone: `group`
+    names it, else it is empty. `noise` is the share by which plain decoding differed from itself within a round, in
+    four of five rounds by no more; None where it did not run twice."""
 
     lanes: int
     pages: int
     arms: tuple[ArmFigures, ...]
+    group: str = ""
     noise: float | None = None
     verdict: LoadVerdict | None = None
 
@@ -255,8 +259,9 @@ class MachineFigures:
 @dataclass(frozen=True, slots=True)
 class ModelFigures:
     """What writes. Bytes of weights that a pass reads: `target_bytes` of the model, of them `head_bytes` its vocabulary
-    head; `mtp_bytes` of the MTP block without the head; 0 where there is none. `layers` do not count the MTP block.
-    A server tells none of this.
+    head; `mtp_bytes` of the MTP block and `mtp_head_bytes` of the head of `mtp_vocabulary` rows that it is used with;
+    `draft_bytes` of the draft model. 0 where there is none. `layers` do not count the MTP block. A server tells none of
+    this.
     """
 
     name: str
@@ -264,11 +269,12 @@ class ModelFigures:
     target_bytes: int = 0
     head_bytes: int = 0
     mtp_bytes: int = 0
+    mtp_head_bytes: int = 0
+    mtp_vocabulary: int = 0
     layers: int = 0
     vocabulary: int = 0
     draft_name: str = ""
     draft_bytes: int = 0
-    draft_head_bytes: int = 0
     draft_layers: int = 0
     servers: tuple[str, ...] = ()
 

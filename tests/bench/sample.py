@@ -58,7 +58,8 @@ def arm_figures(arm: Arm, lanes: int) -> ArmFigures:
         tokens_per_second=spread(speed),
         ratio=spread(speed / base),
         first_text=spread(0.04),
-        groups=tuple(GroupFigures(name, 240, spread(speed / lanes), kept) for name in GROUPS),
+        groups=tuple(GroupFigures(name, 240, spread(speed / lanes), kept) for name in ("upper",) if lanes == 1)
+        or tuple(GroupFigures(name, 240, spread(speed / lanes), kept if name == "upper" else None) for name in GROUPS),
         kept=kept,
         tokens=1200,
         drafted=depth * 460 if guesses else 0,
@@ -74,7 +75,9 @@ def arm_figures(arm: Arm, lanes: int) -> ArmFigures:
         bytes_per_token=1.1e6,
         bandwidth_share=0.06,
         memory_bytes=140_000_000,
-        prediction=Prediction(2.6, 1.4, 0.22, 900_000, 400_000, speed / base * 1.08, None, None, "A sentence of why.")
+        prediction=Prediction(
+            2.6, 1.4, 0.22, 900_000, 400_000, speed / base * 1.2, speed / base * 1.08, None, None, "A sentence of why."
+        )
         if guesses and arm.depth
         else None,
         differences=(Difference("faq", "near tie", 17, 0.003, 0.02),) if arm == MTP_2 and lanes == 5 else (),
@@ -123,7 +126,15 @@ def sample_result() -> BenchResult:
         for lanes, ratio in ((1, 352 / 210), (5, 702 / 520))
     }
     loads = tuple(
-        Load(lanes, 1, tuple(arm_figures(arm, lanes) for arm in SPEEDS), 0.021, verdicts[lanes]) for lanes in (1, 5)
+        Load(
+            lanes,
+            1,
+            tuple(arm_figures(arm, lanes) for arm in SPEEDS),
+            "upper" if lanes == 1 else "",
+            0.021,
+            verdicts[lanes],
+        )
+        for lanes in (1, 5)
     )
     one_block = {"runs": 5, "accepted_runs": 5, "tokens": 120}
     return BenchResult(
@@ -148,6 +159,8 @@ def sample_result() -> BenchResult:
             target_bytes=4_000_000,
             head_bytes=400_000,
             mtp_bytes=500_000,
+            mtp_head_bytes=400_000,
+            mtp_vocabulary=1024,
             layers=8,
             vocabulary=1024,
         ),
