@@ -2,7 +2,8 @@
 
     python benchmarks/incremental.py edit       a save in watch mode, from the file to the page
     python benchmarks/incremental.py item       one item added, against a cold compile of the page
-    python benchmarks/incremental.py batch      many specs at once, against one after another
+    python benchmarks/incremental.py batch DIR  many specs at once, against one after another
+    python benchmarks/incremental.py memory     a batch of more and more pages, this process and that of the engine
 
 Each prints its figures with what they are made of. `--model` takes what `pagec --model` takes.
 """
@@ -11,13 +12,17 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
+import random
+import re
 import statistics
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from pagecompiler.api import engine_maker
@@ -25,9 +30,11 @@ from pagecompiler.batch import Batch
 from pagecompiler.build import CompileOptions, EngineSource, PageResult, compile_spec
 from pagecompiler.changes import Changes
 from pagecompiler.diagnostics import CompileError
+from pagecompiler.engine.child import ChildEngine
 from pagecompiler.engine.types import Decoding, Prefer
 from pagecompiler.folder import FolderSpec, find_specs
 from pagecompiler.models import choose_model
+from pagecompiler.page_build import PageBuild
 from pagecompiler.spec import load_spec
 from pagecompiler.watch import Watch
 
@@ -78,34 +85,72 @@ def edit(model: str) -> None:
 
         watch = Watch(spec, source, CompileOptions(output=page), changes, told=told)
         thread = threading.Thread(target=watch.run)
-        thread.start()
+        spent: Counter[str] = Counter()
         rows = []
-        for number in range(2 * ROUNDS + 1):
-            with heard:
-                heard.wait_for(lambda: len(results) > number)  # noqa: B023
-            if not results[-1][1].ok:
-                raise SystemExit(f"the page does not compile: {results[-1][1].diagnostics}")
-            time.sleep(0.5)
-            started, used = time.perf_counter(), time.process_time()
-            spec.write_text(page_of(30, word=f"word{number}"), encoding="utf-8")
-            with heard:
-                heard.wait_for(lambda: len(results) > number + 1)  # noqa: B023
-            ended, result = results[-1]
-            tokens = sum(len(c.tokens) for block in result.blocks for c in block.completions)
-            rows.append((ended - started, result.seconds, time.process_time() - used, len(result.blocks), tokens))
-        changes.close()
-        thread.join()
-        source.close()
-    total = statistics.median(row[0] for row in rows[1:])
-    build = statistics.median(row[1] for row in rows[1:])
-    print(f"{rows[0][3]} blocks, {rows[-1][4]} tokens decoded; medians of {len(rows) - 1} saves:")
-    print(f"  {total * 1000:6.0f} ms from the save to the page")
-    print(f"  {DEBOUNCE_SECONDS * 1000:6.0f} ms debounce")
-    print(f"  {build * 1000:6.0f} ms plan, link, stitch, validate, write")
-    print(f"  {(total - DEBOUNCE_SECONDS - build) * 1000:6.0f} ms event, look, load")
-    print(f"  {(total - DEBOUNCE_SECONDS) * 1000:6.0f} ms beside the debounce")
-    used = statistics.median(row[2] for row in rows[1:])
-    print(f"  {used * 1000:6.0f} ms of CPU in all, which is what it takes where nothing else runs")
+        with timed(PageBuild, ("make_plan", "reuse", "stitch", "write"), spent), timed(Watch, ("update",), spent):
+            thread.start()
+            for number in range(2 * ROUNDS + 1):
+                with heard:
+                    heard.wait_for(lambda: len(results) > number)  # noqa: B023
+                if not results[-1][1].ok:
+                    raise SystemExit(f"the page does not compile: {results[-1][1].diagnostics}")
+                time.sleep(0.5)
+                spent.clear()
+                started = time.perf_counter()
+                spec.write_text(page_of(30, word=f"word{number}"), encoding="utf-8")
+                with heard:
+                    heard.wait_for(lambda: len(results) > number + 1)  # noqa: B023
+                ended, result = results[-1]
+                steps = {name: spent[name] for name in ("make_plan", "reuse", "stitch", "write")}
+                rows.append(
+                    {"total": ended - started, "build": result.seconds, "began": spent["began"] - started} | steps
+                )
+                assert not any(block.completions for block in result.blocks)
+            changes.close()
+            thread.join()
+            source.close()
+    middle = {name: 1000 * statistics.median(row[name] for row in rows[1:]) for name in rows[0]}
+    debounce = 1000 * DEBOUNCE_SECONDS
+    steps = middle["make_plan"] + middle["reuse"] + middle["stitch"] + middle["write"]
+    print(f"{len(result.blocks)} blocks, none decoded; medians of {len(rows) - 1} saves in milliseconds:")
+    for what, milliseconds in (
+        ("from the save to the page on the disk", middle["total"]),
+        ("debounce", debounce),
+        ("beside the debounce, of which", middle["total"] - debounce),
+        ("  the event, and waking up", middle["began"] - debounce),
+        ("  what has changed, and the spec", middle["total"] - middle["began"] - middle["build"]),
+        ("  plan", middle["make_plan"]),
+        ("  fragments from the cache, linked", middle["reuse"]),
+        ("  stitch and validate", middle["stitch"]),
+        ("  write and record", middle["write"]),
+        ("  lock, images, the rest", middle["build"] - steps),
+    ):
+        print(f"  {milliseconds:6.1f}  {what}")
+
+
+@contextmanager
+def timed(kind: type, names: tuple[str, ...], spent: Counter[str]) -> Iterator[None]:
+    """Add up in `spent` the seconds that methods take, and keep under `began` when one was called first."""
+    plain = {name: getattr(kind, name) for name in names}
+
+    def measured(name: str) -> Callable[..., object]:
+        def method(self: object, *arguments: object) -> object:
+            started = time.perf_counter()
+            spent.setdefault("began", started)
+            try:
+                return plain[name](self, *arguments)
+            finally:
+                spent[name] += time.perf_counter() - started
+
+        return method
+
+    for name in names:
+        setattr(kind, name, measured(name))
+    try:
+        yield
+    finally:
+        for name, method in plain.items():
+            setattr(kind, name, method)
 
 
 def item(model: str) -> None:
@@ -133,56 +178,101 @@ def item(model: str) -> None:
         source.close()
     one, all_of_it = statistics.median(added), statistics.median(cold)
     print(
-        f"median of {ROUNDS}, in turn: cold {all_of_it:.3f} s, one item more {one:.3f} s, share {one / all_of_it:.2f}"
+        f"median of {ROUNDS}, in turn, model loaded: cold {all_of_it:.3f} s ({spread(cold)}), one item more"
+        f" {one:.3f} s ({spread(added)}), share {one / all_of_it:.2f}"
     )
 
 
-def batch(model: str, folders: list[Path], lanes: int, count: int) -> None:
-    """Tokens a second of a batch and of the same specs one after another, without any reuse, in turn.
-
-    The batch has twice the lanes, as `pagec batch` has by default.
-    """
+def batch(model: str, folders: list[Path], lanes: list[int], count: int, rounds: int) -> None:
+    """Tokens a second of batches and of the same specs one after another in five lanes, without any reuse, in turn."""
     with tempfile.TemporaryDirectory() as name:
         output = Path(name) / "out"
         specs = [spec for folder in folders for spec in find_specs(folder, output)]
         specs = [spec for spec in specs if _loads(spec)][:count]
-        sequential = source_of(model, Decoding(), lanes)
-        together = source_of(model, Decoding(prefer=Prefer.THROUGHPUT), 2 * lanes)
-        nothing = CompileOptions(output=output, lanes=lanes, attempts=1, read_cache=False, write_cache=False)
+        nothing = CompileOptions(output=output, read_cache=False, write_cache=False)
 
         def one_by_one() -> list[PageResult]:
-            return [
-                compile_spec(load_spec(spec.path), sequential, replace(nothing, output=spec.output)) for spec in specs
-            ]
+            return [compile_spec(load_spec(spec.path), alone, replace(nothing, output=spec.output)) for spec in specs]
 
-        def at_once(options: CompileOptions = nothing) -> list[PageResult]:
-            results: list[PageResult] = []
-            options = replace(options, lanes=2 * lanes)
-            work = Batch(None, specs, together, options, told=lambda result, sources: results.append(result))
-            work.survey()
-            work.run()
-            return results
+        def at_once(count: int, source: EngineSource, options: CompileOptions = nothing) -> list[PageResult]:
+            return run_batch(specs, source, replace(options, lanes=count))
 
-        sequential.get(), together.get()
-        rates: dict[str, list[float]] = {"one by one": [], "batch": []}
-        for turn in range(ROUNDS):
-            for label, run in (("one by one", one_by_one), ("batch", at_once)):
+        alone = source_of(model, Decoding())
+        together = {count: source_of(model, Decoding(prefer=Prefer.THROUGHPUT), count) for count in lanes}
+        arms: dict[str, Callable[[], list[PageResult]]] = {"one by one": one_by_one}
+        arms |= {f"batch {count}": partial(at_once, count, source) for count, source in together.items()}
+        rates: dict[str, list[float]] = {label: [] for label in arms}
+        for turn in range(rounds + 1):
+            for label, run in arms.items():
                 started = time.perf_counter()
                 results = run()
                 seconds = time.perf_counter() - started
+                if turn == 0:  # loads the models
+                    continue
                 rates[label].append(_tokens(results) / seconds)
-                print(f"{turn} {label:<11} {seconds:6.1f} s {_tokens(results):6} tokens {rates[label][-1]:6.0f} tok/s")
-        ratios = [b / a for a, b in zip(rates["one by one"], rates["batch"], strict=True)]
-        print(
-            f"{len(specs)} specs, ratio median {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
-        )
-        before = _peak()
-        results = at_once(replace(nothing, attempts=3, read_cache=True, write_cache=True, cache_dir=Path(name) / "c"))
+                good = sum(result.ok for result in results)
+                print(
+                    f"{turn} {label:<10} {seconds:6.1f} s {_tokens(results):6} tokens {rates[label][-1]:6.0f} tok/s,"
+                    f" {good} pages good",
+                    flush=True,
+                )
+        for label in list(arms)[1:]:
+            ratios = [b / a for a, b in zip(rates["one by one"], rates[label], strict=True)]
+            print(f"{len(specs)} specs, {label} lanes: ratio {statistics.median(ratios):.2f} ({spread(ratios)})")
+        reused = replace(nothing, read_cache=True, write_cache=True, cache_dir=Path(name) / "cache")
+        results = at_once(lanes[0], together[lanes[0]], reused)
         blocks = sum(len(result.blocks) for result in results)
         written = sum(bool(block.completions) for result in results for block in result.blocks)
-        print(f"with reuse: {written} of {blocks} blocks decoded, {sum(result.ok for result in results)} pages good")
-        print(f"memory of this process: {before} MiB before, {_peak()} MiB after")
-        sequential.close(), together.close()
+        print(f"with reuse: {written} of {blocks} blocks decoded")
+        for source in (alone, *together.values()):
+            source.close()
+
+
+def run_batch(specs: list[FolderSpec], source: EngineSource, options: CompileOptions) -> list[PageResult]:
+    results: list[PageResult] = []
+    work = Batch(None, specs, source, options, told=lambda result, sources: results.append(result))
+    work.survey()
+    work.run()
+    return results
+
+
+def spread(values: list[float]) -> str:
+    return f"{min(values):.2f} to {max(values):.2f}"
+
+
+def memory(model: str) -> None:
+    """The largest memory of both processes so far, after batches of more and more pages of different structure."""
+    source = source_of(model, Decoding(prefer=Prefer.THROUGHPUT), 10)
+    chance = random.Random(0)
+    options = CompileOptions(read_cache=False, write_cache=False, lanes=10)
+    for count in (12, 24, 48, 96):
+        with tempfile.TemporaryDirectory() as name:
+            specs = [FolderSpec(Path(name) / f"{page}.yaml", Path(name) / f"{page}.html") for page in range(count)]
+            for spec in specs:
+                spec.path.write_text(mixed_page(chance), encoding="utf-8")
+            results = run_batch(specs, source, options)
+        engine = source.get()
+        assert isinstance(engine, ChildEngine) and all(result.ok for result in results)
+        print(
+            f"{count:3} pages, {_tokens(results):6} tokens: {_peak(os.getpid())} MiB here,"
+            f" {_peak(engine.process_id)} MiB in the process of the engine",
+            flush=True,
+        )
+    source.close()
+
+
+def mixed_page(chance: random.Random) -> str:
+    """A spec with three sections whose items differ, so that there are hardly two of the same structure."""
+    sections = []
+    for number in range(3):
+        items = []
+        for item in range(chance.randint(3, 6)):
+            fields = [f"title: {' '.join(['word'] * chance.choice([1, 6]))}"]
+            fields += chance.sample([f"text: {' '.join(['words'] * chance.choice([2, 8, 20]))}", f"href: /{item}"], 1)
+            items.append("{" + ", ".join(fields) + "}")
+        kind = chance.choice(["features", "steps"])
+        sections.append(f"- {{kind: {kind}, heading: Part {number}, items: [{', '.join(items)}]}}")
+    return "title: Page\nhero: {heading: Page}\nsections:\n" + "\n".join(sections) + "\n"
 
 
 def _loads(spec: FolderSpec) -> bool:
@@ -197,23 +287,28 @@ def _tokens(results: list[PageResult]) -> int:
     return sum(len(c.tokens) for result in results for block in result.blocks for c in block.completions)
 
 
-def _peak() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+def _peak(process: int) -> int:
+    """The largest resident memory of a process so far, in MiB."""
+    found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{process}/status").read_text())
+    assert found is not None
+    return int(found[1]) // 1024
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("what", choices=["edit", "item", "batch"])
+    parser.add_argument("what", choices=["edit", "item", "batch", "memory"])
     parser.add_argument("folders", nargs="*", type=Path, help="folders of specs for `batch`")
     parser.add_argument("--model", default="pagec-mini")
-    parser.add_argument("--lanes", type=int, default=5)
+    parser.add_argument("--lanes", type=int, nargs="+", default=[10], help="of the batches; 5 for one after another")
     parser.add_argument("--count", type=int, default=24)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
     options = parser.parse_args()
     print(f"load average {os.getloadavg()[0]:.1f}, {os.cpu_count()} CPUs, model {options.model}")
     runs: dict[str, Callable[[], None]] = {
         "edit": lambda: edit(options.model),
         "item": lambda: item(options.model),
-        "batch": lambda: batch(options.model, options.folders, options.lanes, options.count),
+        "batch": lambda: batch(options.model, options.folders, options.lanes, options.count, options.rounds),
+        "memory": lambda: memory(options.model),
     }
     runs[options.what]()
 
