@@ -84,7 +84,8 @@ class Difference:
 @dataclass(frozen=True, slots=True)
 class GroupFigures:
     """One build group. `tokens_per_second` is the speed of a lane while it writes this group, prompts included;
-    `kept` the share of the same arm's speed alone (at one lane) that it keeps, known of the group that was written alone."""
+    `kept` the share of the same arm's speed alone (at one lane) that it
+    keeps, known of the group that was written alone."""
 
     name: str
     tokens: int
@@ -98,9 +99,9 @@ class Prediction:
     acceptance. Costs are in units of one plain step of the same lanes.
 
     `step_ratio` = tokens_per_step ÷ (verify_cost + depth × draft_cost) is the predicted speed of decoding in units of
-    plain's, `ratio` that of the whole run: prompts and linking take as long as before. `draft_bytes` are the weights that one draft
-    pass reads, `head_bytes` the vocabulary head's part of them. `trimmed_ratio` is the ratio with a head of `trimmed_rows` rows, None where no head can be cut. `words` explains it
-    in one or two sentences.
+    plain's, `ratio` that of the whole run: prompts and linking take as long as before. `draft_bytes` are the weights
+    that one draft pass reads, `head_bytes` the vocabulary head's part of them. `trimmed_ratio` is the ratio with a
+    head of `trimmed_rows` rows, None where no head can be cut. `words` explains it in one or two sentences.
     """
 
     tokens_per_step: float

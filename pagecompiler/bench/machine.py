@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter
-from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from pagecompiler.bench.figures import MachineFigures, ModelFigures
 from pagecompiler.bench.memory import total_memory
@@ -20,6 +20,8 @@ from pagecompiler.models import ModelChoice
 
 LARGEST_BUFFER = 1 << 29
 PASSES = 3
+
+Bytes = npt.NDArray[np.uint8]
 
 _CPU_INFO = Path("/proc/cpuinfo")
 _CPU_NAME = re.compile(r"^model name\s*:\s*(.+)$", re.MULTILINE)
@@ -50,11 +52,10 @@ def measure_bandwidth(threads: int, *, size: int | None = None) -> float:
     if size is None:
         size = min(LARGEST_BUFFER, (total_memory() or 8 * LARGEST_BUFFER) // 16)
     source, target = np.ones(size, np.uint8), np.empty(size, np.uint8)
-    bounds = np.linspace(0, size, threads + 1).astype(int)
-    parts = list(zip(bounds[:-1], bounds[1:], strict=True))
+    parts = list(zip(np.array_split(source, threads), np.array_split(target, threads), strict=True))
 
-    def copy(part: tuple[int, int]) -> None:
-        np.copyto(target[part[0] : part[1]], source[part[0] : part[1]])
+    def copy(part: tuple[Bytes, Bytes]) -> None:
+        np.copyto(part[1], part[0])
 
     best = float("inf")
     with ThreadPoolExecutor(threads) as pool:
@@ -94,7 +95,7 @@ def describe_model(model: ModelChoice, draft: Path | None = None, trimmed: Path 
 
 
 def read_in_a_pass(shape: Shape) -> int:
-    """The weights that one pass reads: all but the MTP block, and but the embedding, of which it reads a row a token."""
+    """The weights that one pass reads: not the MTP block, and of the embedding only a row a token."""
     outside = 0 if shape.tied_head else _part(shape, EMBEDDING)
     return shape.weights - _part(shape, MTP_BLOCK) - outside
 
@@ -121,6 +122,3 @@ def _version() -> str:
         return version("pagec")
     except PackageNotFoundError:
         return "unknown"
-
-
-BandwidthFrom = Literal["measured", "given", "plain decoding", ""]

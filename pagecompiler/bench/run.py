@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from pagecompiler.bench.figures import Arm, TracedRun
-from pagecompiler.bench.memory import peak_memory
+from pagecompiler.bench.memory import forget_peak, peak_memory
 from pagecompiler.bench.recorder import Clock, Recorded, Recorder
 from pagecompiler.diagnostics import Diagnostic
 from pagecompiler.engine.base import Engine, EngineError
@@ -111,6 +111,7 @@ def write_pages(
         recorder: Recorder | None = None
         written = begun = clock()
         if tasks:
+            forget_peak()
             engine = make(demands(tasks))
             recorder = Recorder(engine, clock, trace=trace is not None)
             begun = clock()
