@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import pytest
 from bs4 import BeautifulSoup
@@ -15,6 +16,7 @@ from pagecompiler.placement import check_placement
 from pagecompiler.plan import STYLE, Block
 from pagecompiler.style import check_style
 from pagecompiler.validate import validate_fragment
+from tests.referees import ROOT
 from training.structures import StructureMaker
 
 
@@ -29,34 +31,34 @@ def items(count: int, *fields: str) -> str:
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize(
-    ("kind", "rest", "layout"),
-    [
-        ("features", items(3, "title short"), "ticks"),
-        ("features", items(3, "title short", "text line"), "cards"),
-        ("features", items(3, "image image", "title short", "text line"), "cards"),
-        ("features", items(3, "title short", "text long"), "rows"),
-        ("features", items(7, "title short", "text long"), "cards"),
-        ("steps", items(4, "title short", "text line"), "flow"),
-        ("steps", items(5, "title short", "text line"), "path"),
-        ("steps", items(3, "title short", "text long"), "path"),
-        ("steps", items(3, "image image", "title short"), "path"),
-        ("stats", items(4, "label short", "value number"), "figures"),
-        ("stats", items(5, "label short", "value number"), "figures small"),
-        ("stats", items(2, "label line", "value number"), "figures small"),
-        ("quotes", items(1, "text line", "by short"), "quote large"),
-        ("quotes", items(3, "text line", "by short"), "voices"),
-        ("quotes", items(4, "text line", "by short"), "voices columns"),
-        ("quotes", items(2, "text long"), "voices columns"),
-        ("pricing", items(3, "title short", "price price", "text line"), "plans"),
-        ("pricing", items(9, "title short", "price price", "points short"), "plans"),
-        ("pricing", items(9, "title short", "price price", "text line"), "price-list"),
-        ("pricing", items(2, "title short", "price price"), "price-list"),
-        ("people", items(2, "name short", "role short"), "roster"),
-        ("people", items(2, "name short", "text line"), "portraits"),
-        ("people", items(2, "image image", "name short"), "portraits"),
-    ],
-)
+LAYOUTS = [
+    ("features", items(3, "title short"), "ticks"),
+    ("features", items(3, "title short", "text line"), "cards"),
+    ("features", items(3, "image image", "title short", "text line"), "cards"),
+    ("features", items(3, "title short", "text long"), "rows"),
+    ("features", items(7, "title short", "text long"), "cards"),
+    ("steps", items(4, "title short", "text line"), "flow"),
+    ("steps", items(5, "title short", "text line"), "path"),
+    ("steps", items(3, "title short", "text long"), "path"),
+    ("steps", items(3, "image image", "title short"), "path"),
+    ("stats", items(4, "label short", "value number"), "figures"),
+    ("stats", items(5, "label short", "value number"), "figures small"),
+    ("stats", items(2, "label line", "value number"), "figures small"),
+    ("quotes", items(1, "text line", "by short"), "quote large"),
+    ("quotes", items(3, "text line", "by short"), "voices"),
+    ("quotes", items(4, "text line", "by short"), "voices columns"),
+    ("quotes", items(2, "text long"), "voices columns"),
+    ("pricing", items(3, "title short", "price price", "text line"), "plans"),
+    ("pricing", items(9, "title short", "price price", "points short"), "plans"),
+    ("pricing", items(9, "title short", "price price", "text line"), "price-list"),
+    ("pricing", items(2, "title short", "price price"), "price-list"),
+    ("people", items(2, "name short", "role short"), "roster"),
+    ("people", items(2, "name short", "text line"), "portraits"),
+    ("people", items(2, "image image", "name short"), "portraits"),
+]
+
+
+@pytest.mark.parametrize(("kind", "rest", "layout"), LAYOUTS)
 def test_the_layout_follows_what_the_block_holds(kind: str, rest: str, layout: str) -> None:
     fragment = write(f"kind: {kind}\n{{{{1}}}} heading short\nitems:\n{rest}")
     assert f'class="{layout}"' in fragment
@@ -79,6 +81,20 @@ def test_the_layout_of_a_hero(fields: str, layout: str) -> None:
 def test_the_layout_of_a_figure(length: str, layout: str) -> None:
     text = f"kind: figure\n{{{{1}}}} heading short\n{{{{2}}}} image image\n{{{{3}}}} caption {length}"
     assert f'class="{layout}"' in write(text)
+
+
+def test_the_document_names_every_layout() -> None:
+    table = (ROOT / "docs" / "layouts.md").read_text(encoding="utf-8")
+    documented: set[tuple[str, str]] = set()
+    kind = ""
+    for row in re.findall(r"^\| ?(\w*) ?\| `([^`]+)`", table, re.MULTILINE):
+        kind = row[0] or kind
+        documented.add((kind, row[1]))
+    heroes = {("hero", layout) for layout in ("split", "wide", "center")}
+    assert documented == {(kind, layout) for kind, _, layout in LAYOUTS} | heroes | {
+        ("figure", "beside"),
+        ("figure", "wide"),
+    }
 
 
 def test_a_description_is_read_back() -> None:
