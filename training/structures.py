@@ -167,10 +167,13 @@ class StructureMaker:
 
     def _chart(self) -> dict[str, Any]:
         units = self._random.choice((0.0, 0.5, 1.0))
+        lengths = self._random.choice((("short",), ("short",), ("short", "line", "long")))  # kg, seldom more
         return {
             "items": [
                 schema.Bar(
-                    label=self._text(), value="1", unit=_TEXTS["short"] if self._random.random() < units else None
+                    label=self._text(),
+                    value="1",
+                    unit=_TEXTS[self._random.choice(lengths)] if self._random.random() < units else None,
                 )
                 for _ in range(self._count())
             ],
