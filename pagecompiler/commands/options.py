@@ -102,6 +102,15 @@ def read_defaults(options: dict[str, Any], spec: str, screen: Screen) -> Config:
     return config
 
 
+def chosen_model(options: dict[str, Any], spec: str, screen: Screen) -> ModelChoice:
+    """The model to build with, which is said, by the options and the config files for a spec, which fill the options
+    that were not given. Exits with 2 when there is none.
+    """
+    model = model_option(options["model"], read_defaults(options, spec, screen), options["engine"])
+    screen.say(f"model: {model.name} ({model.source})")
+    return model
+
+
 def model_option(option: str | None, config: Config | None = None, servers: str | None = None) -> ModelChoice:
     """The model that `--model` or its defaults name, with `servers` theirs; exits with 2 when there is none."""
     from pagecompiler.models import choose_model

@@ -13,10 +13,9 @@ import click
 
 from pagecompiler.commands.options import (
     build_options,
+    chosen_model,
     compile_options,
     decoding_options,
-    model_option,
-    read_defaults,
 )
 from pagecompiler.commands.screen import CONTEXT, Screen, fail, make_screen, screen_options
 from pagecompiler.outputs import DEFAULT_FOLDER
@@ -105,8 +104,7 @@ def watch_command(
     page = output if target.is_dir() else plan_outputs([str(target)], str(output))[0].path
     if page is None:
         fail("watch cannot write to standard output", 2)
-    model = model_option(options["model"], read_defaults(options, str(target), screen), options["engine"])
-    screen.say(f"model: {model.name} ({model.source})")
+    model = chosen_model(options, str(target), screen)
     decoding = decoding_options(options)
     settings = compile_options(options, model, decoding, page)
     changes = Changes(debounce_seconds=debounce / 1000, ignored=output_places(target, page), poll=poll, say=screen.say)
