@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,7 +87,7 @@ def batch_command(
     source = EngineSource(
         model, engine_maker(model, options["lanes"], decoding, screen.say, screen.verbose, child=True)
     )
-    report = _Report(screen, why=options["why"], as_json=as_json)
+    report = _Report(screen, [spec.name for spec in specs], why=options["why"], as_json=as_json)
     settings = compile_options(options, model, decoding, output)
     with screen.batch_progress() as progress:
         report.before_line = progress.clear
@@ -121,18 +121,18 @@ def _prefer_throughput(options: dict[str, Any], lanes: int) -> None:
 
 
 class _Report:
-    """What is said about pages, and all that is kept of them."""
+    """What is said about pages, and all that is kept of them, in the order of their specs."""
 
-    def __init__(self, screen: Screen, *, why: bool, as_json: bool) -> None:
+    def __init__(self, screen: Screen, specs: Sequence[str], *, why: bool, as_json: bool) -> None:
         self._screen = screen
+        self._specs = specs
         self._why = why
         self._as_json = as_json
         self.before_line: Callable[[], None] = lambda: None
-        self.pages: list[dict[str, Any]] = []
-        self.failed: list[tuple[str, str]] = []
+        self._pages: dict[str, dict[str, Any]] = {}
+        self._failed: dict[str, str] = {}
         self._counts = dict.fromkeys(("built", "reused", "unchanged"), 0)
         self._blocks = self._decoded = self._tokens = 0
-        self._seconds = 0.0
 
     def add(self, result: PageResult, sources: Mapping[str, str]) -> None:
         from pagecompiler.report import page_json
@@ -151,9 +151,19 @@ class _Report:
                 click.echo(str(result.output))
         else:
             errors = [finding for finding in result.diagnostics if finding.severity == "error"]
-            self.failed.append((result.spec, errors[0].message if errors else "no page"))
+            self._failed[result.spec] = errors[0].message if errors else "no page"
         if self._as_json:
-            self.pages.append(page_json(result))
+            self._pages[result.spec] = page_json(result)
+
+    @property
+    def failed(self) -> list[tuple[str, str]]:
+        """The pages that failed, and why."""
+        return [(name, self._failed[name]) for name in self._specs if name in self._failed]
+
+    @property
+    def pages(self) -> list[dict[str, Any]]:
+        """What is told of each page with --json."""
+        return [self._pages[name] for name in self._specs if name in self._pages]
 
     def summary(self) -> None:
         """The table of failures, and one line about everything."""
@@ -164,10 +174,10 @@ class _Report:
             click.echo("failed:", err=True)
             for name, message in self.failed:
                 click.echo(f"  {printable(name):<{width}}  {printable(message)}", err=True)
-        pages = sum(self._counts.values()) + len(self.failed)
+        pages = sum(self._counts.values()) + len(self._failed)
         self._screen.say(
             f"{count(pages, 'page')}: {self._counts['built']} built, {self._counts['reused']} relinked,"
-            f" {self._counts['unchanged']} unchanged, {len(self.failed)} failed;"
+            f" {self._counts['unchanged']} unchanged, {len(self._failed)} failed;"
             f" {self._decoded} of {self._blocks} blocks written, {self._tokens} tokens"
         )
 

@@ -137,6 +137,20 @@ def test_no_progress_and_a_server_that_ignores_the_budget_end(connect: Engines) 
     assert long.reason is FinishReason.LENGTH
 
 
+def test_a_model_that_thinks_all_the_same_is_said_once(connect: Engines) -> None:
+    async def think(stream: Stream) -> None:
+        await stream.open()
+        await stream.event({"choices": [{"delta": {"reasoning_content": "hm"}}]})
+        await stream.text("<p>a</p>")
+        await stream.finish()
+
+    with FakeServer(act=think) as server:
+        engine = connect(server)
+        completions = run(engine, [ask(), ask()])
+    assert [completion.text for completion in completions] == ["<p>a</p>"] * 2
+    assert [note for note in engine.notes if "thinks" in note] == engine.notes and len(engine.notes) == 1
+
+
 def test_length_is_told(connect: Engines) -> None:
     async def short(stream: Stream) -> None:
         await stream.open()

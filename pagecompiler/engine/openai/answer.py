@@ -69,6 +69,7 @@ class Answer:
 
     def __init__(self, request: Request) -> None:
         self.ended: FinishReason | None = None
+        self.thought = False
         self.first_text = 0.0  # seconds
         self._request = request
         self._monitor = request.monitor() if request.monitor else None
@@ -106,6 +107,7 @@ class Answer:
         if self.ended is not None:
             return False
         if piece.text or piece.thought:
+            self.thought = self.thought or piece.thought
             self._pieces += 1
             self.first_text = self.first_text or perf_counter() - self._started
         if piece.text:

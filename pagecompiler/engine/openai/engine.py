@@ -215,6 +215,11 @@ class OpenAIEngine:
                     self._tell(job, "text", text=piece.text)
                 if complete:
                     break
+        if answer.thought and not endpoint.thinks:
+            endpoint.thinks = True
+            self._learn(
+                f"{endpoint.url}: the model thinks before it writes, switch that off there"
+            )
         return answer.completion()
 
     async def _next(self, pieces: AsyncGenerator[Piece, None], answer: Answer) -> Piece | None:
