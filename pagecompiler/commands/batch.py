@@ -12,10 +12,9 @@ from click.core import ParameterSource
 
 from pagecompiler.commands.options import (
     build_options,
+    chosen_model,
     compile_options,
     decoding_options,
-    model_option,
-    read_defaults,
 )
 from pagecompiler.commands.screen import CONTEXT, Screen, count, fail, make_screen, screen_options
 from pagecompiler.outputs import DEFAULT_FOLDER
@@ -79,8 +78,7 @@ def batch_command(
         fail(str(error), error.exit_code)
     if not specs:
         fail(f"there is no spec under `{folder}`", 2)
-    model = model_option(options["model"], read_defaults(options, str(folder / "."), screen), options["engine"])
-    screen.say(f"model: {model.name} ({model.source})")
+    model = chosen_model(options, str(folder / "."), screen)
     served = bool(model.servers)
     _prefer_throughput(options, SERVED_LANES if served else BATCH_LANES)
     decoding = decoding_options(options)

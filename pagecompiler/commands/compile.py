@@ -10,10 +10,9 @@ import click
 
 from pagecompiler.commands.options import (
     build_options,
+    chosen_model,
     compile_options,
     decoding_options,
-    model_option,
-    read_defaults,
 )
 from pagecompiler.commands.screen import CONTEXT, Screen, fail, make_screen, screen_options
 from pagecompiler.commands.specs import load, read_spec, refuse_folders, shown
@@ -52,8 +51,7 @@ def compile_command(specs: tuple[str, ...], output: str | None, as_json: bool, *
         outputs = plan_outputs(specs, output, json=as_json)
     except OutputError as error:
         fail(str(error), error.exit_code)
-    model = model_option(options["model"], read_defaults(options, specs[0], screen), options["engine"])
-    screen.say(f"model: {model.name} ({model.source})")
+    model = chosen_model(options, specs[0], screen)
     decoding = decoding_options(options)
     source = EngineSource(model, engine_maker(model, options["lanes"], decoding, screen.say, screen.verbose))
     results: list[PageResult] = []
