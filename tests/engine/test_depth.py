@@ -31,16 +31,20 @@ class Machine:
 
         return max(depths, key=rate)
 
+    def accept(self, depth: Depth, lanes: int, guessed: int) -> None:
+        """Tell of the guesses of one step."""
+        for _ in range(lanes if guessed else 0):
+            accepted = 0
+            while accepted < guessed and self._random.random() < self.acceptance[accepted]:
+                accepted += 1
+            depth.acceptance.add(guessed, accepted)
+
     def run(self, depth: Depth, lanes: int, steps: int) -> list[int]:
         """The depths that were chosen."""
         chosen = []
         for _ in range(steps):
             guessed = depth.choose(lanes)
-            for _ in range(lanes if guessed else 0):
-                accepted = 0
-                while accepted < guessed and self._random.random() < self.acceptance[accepted]:
-                    accepted += 1
-                depth.acceptance.add(guessed, accepted)
+            self.accept(depth, lanes, guessed)
             depth.observed(lanes, guessed, self.seconds(lanes, guessed))
             chosen.append(guessed)
         return chosen

@@ -8,10 +8,10 @@ plain decoding. After SmartSpec (arXiv 2406.14066): cost is looked up, acceptanc
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-KEPT_SAMPLES = 15
+KEPT_SAMPLES = 9
 TRIED_STEPS = 3  # samples of a depth before it is judged
 FIRST_REST = 128  # steps at one depth before another one is tried again; doubles each time
 LONGEST_REST = 4096
@@ -72,6 +72,14 @@ class Acceptance:
         return tuple(self.share(position) for position, tried in enumerate(self._tried) if tried)
 
 
+def _middle(samples: Sequence[float]) -> float:
+    """The mean of the middle half: unlike the mean it does not see a few outliers, unlike the median it sees that some
+    steps of the same depth have no guess and fewer rows."""
+    quarter = len(samples) // 4
+    middle = sorted(samples)[quarter : len(samples) - quarter]
+    return sum(middle) / len(middle)
+
+
 class Depth:
     """Chooses the depth for a number of live lanes, `deepest` at most.
 
@@ -87,7 +95,7 @@ class Depth:
         self._fixed = fixed
         self._depths = range(least, deepest + 1) if fixed is None else range(fixed, fixed + 1)
         self._steps: dict[tuple[int, int], deque[float]] = {}
-        self._seconds: dict[tuple[int, int], float] = {}  # the medians of these
+        self._seconds: dict[tuple[int, int], float] = {}  # what these say
         self._rests: dict[int, tuple[int, int]] = {}  # lanes → steps until the next trial, length of a rest
         self._trials: dict[int, int] = {}  # lanes → the depth on trial
         self.acceptance = Acceptance(known.acceptance if known else ())
@@ -133,7 +141,7 @@ class Depth:
         """A step of so many lanes at this depth took `seconds`, drafting included."""
         samples = self._steps.setdefault((lanes, depth), deque(maxlen=KEPT_SAMPLES))
         samples.append(seconds)
-        self._seconds[lanes, depth] = sorted(samples)[len(samples) // 2]
+        self._seconds[lanes, depth] = _middle(samples)
         left, rest = self._rests.get(lanes, (FIRST_REST, FIRST_REST))
         if lanes in self._trials:
             if depth == self._trials[lanes]:

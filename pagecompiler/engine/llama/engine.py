@@ -105,7 +105,7 @@ class LlamaEngine:
 
     def _schedule(self, plan: Plan) -> Scheduler:
         """Make the contexts and what runs them."""
-        known = self._tuning.load(self._tuning_key) if self._tuning else None
+        known = [self._tuning.load(self._tuning_key + str(way)) if self._tuning else None for way in range(plan.ways)]
         deepest = deepest_guess(plan, known)
         if self._deepest is not None:
             deepest = min(deepest, self._deepest)
@@ -133,7 +133,7 @@ class LlamaEngine:
         self.notes = tuple(plan.notes)
         try:
             self._guesses, self._draft_model = make_guesses(
-                plan, self._model, known=known, deepest=deepest, rollback=self._context.rollback, rows=outputs,
+                plan, self._model, known=known[: plan.ways], deepest=deepest, rollback=self._context.rollback, rows=outputs,
                 tokens=tokens, sequences=self._lanes + KEEPERS, threads=self._threads, chunk=self._chunk,
             )  # fmt: skip
         except EngineError:
@@ -199,8 +199,9 @@ class LlamaEngine:
         self._closed = True
         with self._running, self._writing:
             self._events.clear()
-            if self._tuning and self._guesses.depth.deepest:
-                self._tuning.store(self._tuning_key, self._guesses.depth.measured())
+            if self._tuning and self._guesses.ways.deepest:
+                for way, measured in enumerate(self._guesses.ways.measured()):
+                    self._tuning.store(self._tuning_key + str(way), measured)
             self._tuning = None
             self._guesses.close()
             self._context.close()

@@ -6,13 +6,23 @@ bring. Only whoever wants tokens a second leaves lanes empty; a page alone is fi
 
 from __future__ import annotations
 
-from pagecompiler.engine.llama.depth import FIRST_REST, LONGEST_REST, TRIED_STEPS, Depth
+from typing import Protocol
+
+from pagecompiler.engine.llama.depth import FIRST_REST, LONGEST_REST, TRIED_STEPS
 
 FEWER_LANES_GAIN = 1.03  # so much more it must be: a lane that is left empty also makes its requests wait
 
 
+class Rates(Protocol):
+    """What is known of numbers of lanes: `Depth`, or `Ways`."""
+
+    def judged(self, lanes: int) -> bool: ...
+
+    def best_rate(self, lanes: int) -> float: ...
+
+
 class LaneCount:
-    """Chooses from what `depth` has measured, `most` at most and half of them at least.
+    """Chooses from measured `rates`, `most` at most and half of them at least.
 
     All lanes are measured first, then, one after the other and with rests between them, the smaller numbers that
     are not known; those of which the end of a run has told enough need no trial. Later the neighbours of the best
@@ -20,8 +30,8 @@ class LaneCount:
     same rows hold twice the lanes with shorter guesses, which are approved more often.
     """
 
-    def __init__(self, depth: Depth, most: int) -> None:
-        self._depth = depth
+    def __init__(self, rates: Rates, most: int) -> None:
+        self._rates = rates
         self._most = most
         self._numbers = range((most + 1) // 2, most + 1)
         self._best = self._find_best()
@@ -35,7 +45,7 @@ class LaneCount:
         return self._trial if self._trial is not None else self._best
 
     def observed(self, lanes: int) -> None:
-        """A step of so many lanes was measured; `depth` was told before."""
+        """A step of so many lanes was measured; `rates` know of it."""
         if self._trial is None:
             self._left -= lanes == self._best
             if self._left <= 0:
@@ -43,7 +53,7 @@ class LaneCount:
                 self._left = self._rest
             return
         self._seen += lanes == self._trial
-        if self._seen >= TRIED_STEPS and self._depth.judged(self._trial):
+        if self._seen >= TRIED_STEPS and self._rates.judged(self._trial):
             self._best = self._find_best()
             won = self._best == self._trial
             self._rest = FIRST_REST if won or self._unknown() else min(2 * self._rest, LONGEST_REST)
@@ -51,14 +61,14 @@ class LaneCount:
 
     def _find_best(self) -> int:
         """The number with most tokens a second, as far as is known; in doubt all lanes."""
-        if not self._depth.judged(self._most):
+        if not self._rates.judged(self._most):
             return self._most
-        rates = {lanes: self._depth.best_rate(lanes) for lanes in self._numbers if self._depth.judged(lanes)}
+        rates = {lanes: self._rates.best_rate(lanes) for lanes in self._numbers if self._rates.judged(lanes)}
         best = max(rates, key=rates.__getitem__)
         return best if rates[best] > FEWER_LANES_GAIN * rates[self._most] else self._most
 
     def _unknown(self) -> list[int]:
-        return [lanes for lanes in self._numbers if not self._depth.judged(lanes)]
+        return [lanes for lanes in self._numbers if not self._rates.judged(lanes)]
 
     def _next_trial(self) -> int | None:
         """The largest unknown number, else the neighbour of the best one whose turn it is."""

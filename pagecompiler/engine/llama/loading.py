@@ -106,7 +106,7 @@ def memory_plan(
         return None
     machine = machine if machine is not None else this_machine(hardware.split_mode)
     chunk = hardware.ubatch or (GPU_CHUNK if machine.gpu_free else CPU_CHUNK)
-    depth = deepest_guess(methods, None)
+    depth = deepest_guess(methods)
     outputs = max(lanes * (1 + depth), 1 + longest_stride(methods, max(1, shape.vocabulary)))
     context = min(context_tokens, shape.trained_context or context_tokens)
     own = methods.main is Method.MTP and draft is None

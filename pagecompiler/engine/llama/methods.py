@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -34,6 +35,11 @@ class Plan:
     main: Method
     lookup: bool
     notes: list[str] = field(default_factory=list)
+
+    @property
+    def ways(self) -> int:
+        """How many ways to guess there are: a model that drafts and matches, matches alone."""
+        return 2 if self.lookup and self.main is not Method.PLAIN else 1
 
     @property
     def guesses(self) -> bool:
@@ -79,16 +85,19 @@ def nextn_layers(path: Path) -> int:
     return len({name.split(".")[1] for name in read_tensor_names(path) if _NEXTN_TENSOR.match(name)})
 
 
-def deepest_guess(plan: Plan, known: Measured | None) -> int:
+def deepest_guess(plan: Plan, known: Sequence[Measured | None] = ()) -> int:
     """The depth to make room for: the given one, or one more than what was best so far."""
     if not plan.guesses:
         return 0
     if plan.decoding.depth is not None:
         return plan.decoding.depth
-    if known is None or not known.steps:
-        return FIRST_DEEPEST
-    depth = Depth(deepest=DEEPEST, known=known)
-    return min(DEEPEST, 1 + max(depth.best(lanes) for lanes, _ in known.steps))
+    best = [
+        Depth(deepest=DEEPEST, known=measured).best(lanes)
+        for measured in known
+        if measured is not None
+        for lanes, _ in measured.steps
+    ]
+    return min(DEEPEST, 1 + max(best)) if best else FIRST_DEEPEST
 
 
 def longest_stride(plan: Plan, vocabulary: int) -> int:
@@ -97,10 +106,11 @@ def longest_stride(plan: Plan, vocabulary: int) -> int:
 
 
 def make_guesses(
-    plan: Plan, model: Model, *, known: Measured | None, deepest: int, rollback: int | None, rows: int,
+    plan: Plan, model: Model, *, known: Sequence[Measured | None], deepest: int, rollback: int | None, rows: int,
     tokens: int, sequences: int, threads: int, chunk: int,
 ) -> tuple[Guesses, Model | None]:  # fmt: skip
-    """The sources of guesses, and the model that was loaded for them. Raises ModelLoadError."""
+    """The sources of guesses, and the model that was loaded for them; `known` is what was measured of each of the
+    plan's ways. Raises ModelLoadError."""
     decoding = plan.decoding
     drafter: Drafter | None = None
     loaded: Model | None = None
@@ -124,13 +134,18 @@ def make_guesses(
                 loaded.close()
             raise
     stride = longest_stride(plan, model.size)
-    least = 1 if deepest and decoding.method in (Method.MTP, Method.DRAFT, Method.LOOKUP) else 0
+    named = decoding.method in (Method.MTP, Method.DRAFT, Method.LOOKUP)
     fixed = decoding.depth if plan.guesses else 0
+    depth, *others = (
+        Depth(deepest=deepest, least=1 if deepest and (named or way) else 0, fixed=fixed, known=measured)
+        for way, measured in enumerate(known)
+    )
     return Guesses(
         previous=Previous(first=rollback or FIRST_STRIDE, longest=stride) if stride > 0 else None,
         lookup=Lookup() if plan.lookup else None,
         main=drafter,
-        depth=Depth(deepest=deepest, least=least, fixed=fixed, known=known),
+        depth=depth,
+        lookup_depth=others[0] if others else None,
         rows=rows,
         equal=rollback is not None,
     ), loaded

@@ -53,7 +53,7 @@ class Scheduler:
         self._target = target
         self._vocabulary = vocabulary
         self._guesses = guesses or Guesses(rows=lanes, equal=False)
-        self._lane_count = LaneCount(self._guesses.depth, lanes) if prefer is Prefer.THROUGHPUT else None
+        self._lane_count = LaneCount(self._guesses.ways, lanes) if prefer is Prefer.THROUGHPUT else None
         self._chunk = chunk
         self._room = room
         self._free = list(range(lanes))

@@ -16,13 +16,17 @@ from pagecompiler.engine.llama.drafting.lookup import Lookup
 from pagecompiler.engine.llama.drafting.previous import Previous
 from pagecompiler.engine.llama.lane import Lane
 from pagecompiler.engine.llama.target import Rows
+from pagecompiler.engine.llama.ways import Ways
+
+LOOKUP_ALONE = 1
 
 
 @dataclass(slots=True)
 class Step:
     """Lanes that are verified in one pass; `guesses`, their `sources` and `padding` are in the same order.
 
-    `depth` is the one that was chosen for a common step, None for a step that says nothing about depths.
+    `depth` is the one that was chosen for a common step, None for a step that says nothing about depths; `way` says
+    who guessed: 0 all drafters, 1 matches in the text alone.
     """
 
     lanes: list[Lane]
@@ -30,12 +34,14 @@ class Step:
     sources: list[Drafter | None]
     padding: list[int]
     depth: int | None = None
+    way: int = 0
 
 
 class Guesses:
     """The drafters of an engine behind one face.
 
-    `rows` is the most rows of a step. `equal` asks for equal lengths in a step. The main drafter is a model.
+    `rows` is the most rows of a step. `equal` asks for equal lengths in a step. The main drafter is a model. With
+    `lookup_depth` steps in which only matches guess are tried as well.
     """
 
     def __init__(
@@ -45,13 +51,14 @@ class Guesses:
         lookup: Lookup | None = None,
         main: Drafter | None = None,
         depth: Depth | None = None,
+        lookup_depth: Depth | None = None,
         rows: int,
         equal: bool,
     ) -> None:
         self._previous = previous
         self._lookup = lookup
         self._main = main
-        self.depth = depth or Depth(deepest=0)
+        self.ways = Ways([depth or Depth(deepest=0), *([lookup_depth] if lookup_depth is not None else [])])
         self._rows = rows
         self._equal = equal
         self._drafters: list[Drafter] = [each for each in (previous, lookup, main) if each is not None]
@@ -114,14 +121,15 @@ class Guesses:
         return Step(chosen, guesses, [self._previous] * len(chosen), [0] * len(chosen))
 
     def _common_step(self, lanes: list[Lane]) -> Step:
-        depth = self.depth.choose(len(lanes))
+        way, depth = self.ways.choose(len(lanes))
+        alone = way == LOOKUP_ALONE
         guesses: list[Guess] = [()] * len(lanes)
         sources: list[Drafter | None] = [None] * len(lanes)
-        if depth and self._lookup is not None and self._trusts_lookup():
+        if depth and self._lookup is not None and (alone or self._trusts_lookup()):
             for index, guess in enumerate(self._lookup.propose(lanes, depth)):
                 if guess:
                     guesses[index], sources[index] = guess, self._lookup
-        if depth and self._main is not None:
+        if depth and self._main is not None and not alone:
             others = [index for index, guess in enumerate(guesses) if not guess]
             proposed = self._main.propose([lanes[index] for index in others], depth) if others else []
             for index, guess in zip(others, proposed, strict=True):
@@ -129,7 +137,7 @@ class Guesses:
                     guesses[index], sources[index] = guess, self._main
         length = max(map(len, guesses))
         padding = [length - len(guess) if self._equal else 0 for guess in guesses]
-        return Step(lanes, guesses, sources, padding, depth)
+        return Step(lanes, guesses, sources, padding, depth, way)
 
     def _trusts_lookup(self) -> bool:
         """Whether a match was as good a guess as the model's own, of late."""
@@ -148,12 +156,12 @@ class Guesses:
                 self._shares[source].add(accepted if ended else drafted, accepted)
             source.verified(lane, drafted, accepted)
         if step.depth:
-            self.depth.acceptance.add(accepted if ended else step.depth, accepted)
+            self.ways.depths[step.way].acceptance.add(accepted if ended else step.depth, accepted)
 
     def timed(self, step: Step, seconds: float) -> None:
         """The step took `seconds`, drafting included."""
         if step.depth is not None:
-            self.depth.observed(len(step.lanes), step.depth, seconds)
+            self.ways.observed(len(step.lanes), step.way, step.depth, seconds)
 
     def admitted(self, lane: Lane) -> None:
         """A request got the lane."""

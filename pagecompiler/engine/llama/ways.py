@@ -1,0 +1,79 @@
+"""Which way to guess: each way has depths of its own, and the one that gives most tokens a second is taken.
+
+A model that drafts costs its passes also where a match in the text would have done. So with both at hand there are
+two ways, the model with matches before it and matches alone; only measurement says which one pays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pagecompiler.engine.llama.depth import FIRST_REST, LONGEST_REST, TRIED_STEPS, Depth, Measured
+
+
+class Ways:
+    """Chooses a way and its depth for a number of live lanes, from one `Depth` for each way.
+
+    A way whose depths are not all known is tried first. Later the others are tried again, ever more seldom while
+    they lose.
+    """
+
+    def __init__(self, depths: Sequence[Depth]) -> None:
+        self.depths = tuple(depths)
+        self._trials: dict[int, int] = {}  # lanes → the way on trial
+        self._counts: dict[int, int] = {}  # lanes → steps until the next trial, or steps of the trial
+        self._rests: dict[int, int] = {}
+        self._turn = 0
+
+    @property
+    def deepest(self) -> int:
+        """The most tokens that are ever guessed."""
+        return max(depth.deepest for depth in self.depths)
+
+    def choose(self, lanes: int) -> tuple[int, int]:
+        """The way and the depth of the next step of so many lanes."""
+        way = 0 if len(self.depths) == 1 else self._choose(lanes)
+        return way, self.depths[way].choose(lanes)
+
+    def _choose(self, lanes: int) -> int:
+        for way, depth in enumerate(self.depths):
+            if not depth.judged(lanes):
+                return way
+        trial = self._trials.get(lanes)
+        return trial if trial is not None else self.best(lanes)
+
+    def best(self, lanes: int) -> int:
+        """The way of most tokens a second; only where all are judged."""
+        return max(range(len(self.depths)), key=lambda way: self.depths[way].best_rate(lanes))
+
+    def judged(self, lanes: int) -> bool:
+        """Whether every depth of every way was tried with so many lanes."""
+        return all(depth.judged(lanes) for depth in self.depths)
+
+    def best_rate(self, lanes: int) -> float:
+        """Tokens a second of so many lanes with the best way; only where all are judged."""
+        return max(depth.best_rate(lanes) for depth in self.depths)
+
+    def observed(self, lanes: int, way: int, depth: int, seconds: float) -> None:
+        """A step of so many lanes took `seconds`, drafting included."""
+        self.depths[way].observed(lanes, depth, seconds)
+        if len(self.depths) == 1 or not self.judged(lanes):
+            return
+        trial, rest = self._trials.get(lanes), self._rests.get(lanes, FIRST_REST)
+        if trial is None:
+            left = self._counts.get(lanes, rest) - 1
+            if left <= 0:
+                others = [other for other in range(len(self.depths)) if other != self.best(lanes)]
+                self._turn += 1
+                self._trials[lanes] = others[self._turn % len(others)]
+            self._counts[lanes] = max(0, left)
+            return
+        self._counts[lanes] += way == trial
+        if self._counts[lanes] >= TRIED_STEPS:
+            del self._trials[lanes]
+            won = self.best(lanes) == trial
+            self._rests[lanes] = self._counts[lanes] = FIRST_REST if won else min(2 * rest, LONGEST_REST)
+
+    def measured(self) -> list[Measured]:
+        """What is worth keeping of each way."""
+        return [depth.measured() for depth in self.depths]
