@@ -22,7 +22,8 @@ from pagecompiler.engine.llama.target import NEXTN, Batch, LostStateError, Rows,
 if TYPE_CHECKING:
     from pagecompiler.engine.llama.lane import Lane
 
-FLUSHED_ROWS = 64  # a lane that is not drafted for does not collect hidden rows without end
+CHUNK_ROWS = 64  # so many rows at once are of a prompt and are decoded right away
+NOTED_ROWS = 512  # a lane that is not drafted for does not collect hidden rows without end
 
 
 class DraftContext(Protocol):
@@ -92,7 +93,7 @@ class Follower(Drafter):
             if len(own) > max(skip, 1):
                 trail.hidden.append(own[max(skip, 1) - 1 : -1])
             trail.last = own[-1:]
-        if trail.shared or len(trail.tokens) >= FLUSHED_ROWS:
+        if trail.shared or len(rows.tokens) >= CHUNK_ROWS or len(trail.tokens) >= NOTED_ROWS:
             self._flush(rows.sequence, trail)
 
     def copied(self, source: int, destination: int) -> None:
