@@ -58,7 +58,7 @@ def judge(ratios: Sequence[float], noise: float | None) -> Judgement:
 
 
 def verdict_of(lanes: int, arms: Sequence[ArmFigures], noise: float | None) -> LoadVerdict | None:
-    """The winner of a load; None when nothing could be judged. `auto` is judged, but does not win: it takes what does."""
+    """The winner of a load; None when nothing could be judged. `auto` does not win: it takes what does."""
     rivals = [
         figures
         for figures in arms
