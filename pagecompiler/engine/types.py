@@ -182,13 +182,14 @@ class GenerationEvent:
     """Something that happened to a request. `text` is whole characters only; the counts are those so far.
 
     `passes` and `rows` are the `verify_passes` and `verify_rows` of the completion that is being written.
-    A request that is admitted once more begins anew: its text until then is void. `at` is when it happened, in
+    A request that is admitted once more begins anew: its text until then is void. `prompt` says that a part of a long
+    prompt was read, so that nobody who wants to end the request must wait for the rest. `at` is when it happened, in
     seconds on the clock of `time.perf_counter`. `trace` tells of the tokens of a traced request that this pass brought,
     whether or not they completed a character.
     """
 
     request: int
-    kind: Literal["admitted", "text", "finished"]
+    kind: Literal["admitted", "prompt", "text", "finished"]
     text: str = ""
     tokens: int = 0
     drafted: int = 0

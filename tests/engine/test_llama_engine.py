@@ -115,6 +115,17 @@ def test_a_long_prompt_is_filled_in_chunks(engine, evaluation):
     evaluation.check_approved(requests, completions)
 
 
+def test_while_a_prompt_is_read_a_request_can_be_ended_after_each_chunk(engine):
+    number = engine.submit(ask("text " * 120, max_tokens=8))
+    kinds = []
+    for event in engine.events():
+        kinds.append(event.kind)
+        if event.kind == "prompt":
+            engine.cancel(number)
+    assert kinds == ["admitted", "prompt", "finished"]
+    assert engine.stats().target_passes == 1
+
+
 def test_a_prompt_that_cannot_fit_is_refused_before_any_decode(engine):
     with pytest.raises(PromptTooLongError, match="hero: a prompt of"):
         engine.submit(Request((Message("user", "x y " * 2000),), 10, "hero"))

@@ -118,7 +118,7 @@ class Lane:
         return text, FinishReason.LENGTH if len(self.emitted) >= self.job.request.max_tokens else None
 
     def event(
-        self, kind: Literal["text", "finished"], *, text: str = "", completion: Completion | None = None
+        self, kind: Literal["prompt", "text", "finished"], *, text: str = "", completion: Completion | None = None
     ) -> GenerationEvent:
         """An event with the counts so far, and with what the trace has noted since the last one."""
         return GenerationEvent(

@@ -157,6 +157,7 @@ class Scheduler:
         try:
             if keeper is not None and not keeper.ready:
                 self._fill_keeper(keeper, batch)
+                events.append(lane.event("prompt"))
                 return [(lane, len(batch))]
             if keeper is not None:
                 # The decode right below ends the sharing of the keeper's cell.
@@ -180,6 +181,8 @@ class Scheduler:
         lane.position += len(chunk)
         if last:
             self._approve(lane, (), logits, logits.argmax(axis=1).tolist(), events)
+        else:
+            events.append(lane.event("prompt"))
         return [(lane, len(batch))]
 
     def _fill_keeper(self, keeper: Keeper, batch: Batch) -> None:
