@@ -38,6 +38,32 @@ def test_words_of_the_models_own_stand_in_the_page(load: Load) -> None:
     assert WORDS in html(linked) and "<strong>simple</strong>" in html(linked)
 
 
+SENTENCE = "The wall of steel keeps the water hot for long"
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        f"<p>{SENTENCE}.</p>",
+        f"<ul><li>{SENTENCE}</li></ul>",
+        f"<p><strong>{SENTENCE}</strong> and <em>it is quiet</em>, see <code>boil</code>.</p>",
+        f"<h3>A double wall</h3><p>{SENTENCE}.</p>",
+        f"<details><summary>Why a double wall?</summary><p>{SENTENCE}.</p></details>",
+    ],
+)
+def test_where_words_of_the_models_own_may_stand(load: Load, inner: str) -> None:
+    assert SENTENCE in html(link_block(load(BRIEF), "p", prose(inner)))
+
+
+def test_in_a_link_only_where_its_address_is_a_slot(load: Load) -> None:
+    link = '<section class="cta"><h2>{{1}}</h2><p>Now is the time for a good kettle.</p><p><a href="%s">%s</a></p></section>'
+    own = html(link_block(load(BRIEF), "c", link % ("{{3}}", "<span>{{2}}</span> today")))
+    assert '<a href="/buy"><span>Order</span> today</a>' in own
+    for address in ("/buy", "https://example.com", "#top"):
+        refused = link_block(load(BRIEF), "c", link % (address, "<span>{{2}}</span> today"))
+        assert "E0405" in {finding.code for finding in refused.diagnostics}
+
+
 @pytest.mark.parametrize(
     ("code", "inner"),
     [
@@ -52,6 +78,7 @@ def test_words_of_the_models_own_stand_in_the_page(load: Load) -> None:
         ("E0423", "<p>Die doppelte Wand hält das Wasser heiß, und das ist gut für den Tee und auch für die Suppe.</p>"),
         ("E0423", "<p>" + "двойная стенка сохраняет воду горячей " * 3 + "</p>"),
         ("E0406", f"<div>{WORDS}</div>"),
+        ("E0406", f"<p><span>{WORDS}</span></p>"),
         ("E0406", f"<p>{WORDS}</p><blockquote>So it is said by all.</blockquote>"),
         ("E0405", f'<p>{WORDS} <a href="/made-up">Read on</a>.</p>'),
         ("E0407", f"<p>{WORDS} {{{{2}}}}</p>"),
