@@ -19,7 +19,7 @@ from pagecompiler.engine.types import FinishReason, Prefer, Sampling
 
 from .fake_target import END, PIECES, FakeTarget, FakeVocabulary, random_logits
 from .oracle import Oracle, with_previous
-from .test_scheduler import PREFIXES, completions, drain, expected, make_job
+from .test_scheduler import PREFIXES, WORD, always, completions, drain, expected, make_job
 
 ROWS = 24
 WRONG = 11
@@ -262,3 +262,27 @@ def test_throughput_may_leave_lanes_empty():
         for _ in range(9):
             scheduler.step()
         assert len(target.held) == most
+
+
+@pytest.mark.parametrize(("logits", "low", "high"), [(always(WORD), 0.9, 1.0), (endless, 0.0, 0.4)])
+def test_matches_are_judged_while_a_model_drafts(logits, low, high):
+    """Repeated text makes them right, random text does not; they need not be used to know that."""
+    target = FakeTarget(logits, rollback=2)
+    job = make_job(1, rest=(7, 3), max_tokens=26)
+    tokens = list(job.prompt.tokens)
+    for _ in range(26):
+        tokens.append(int(logits(tokens).argmax()))
+    guesses = Guesses(
+        lookup=Lookup(),
+        main=Oracle({1: tokens[2:]}, lambda number, place: False, WRONG),
+        depth=Depth(deepest=2, fixed=2),
+        lookup_depth=Depth(deepest=2, least=1),
+        rows=ROWS,
+        equal=True,
+    )
+    guesses.ways.choose = lambda lanes: (0, 2)
+    scheduler = make_scheduler(target, guesses)
+    scheduler.submit(job)
+    (completion,) = completions(drain(scheduler)).values()
+    assert list(completion.tokens) == tokens[2:]
+    assert low <= guesses.ways.depths[1].acceptance.share(0) <= high

@@ -133,8 +133,8 @@ class LlamaEngine:
         self.notes = tuple(plan.notes)
         try:
             self._guesses, self._draft_model = make_guesses(
-                plan, self._model, known=known[: plan.ways], deepest=deepest, rollback=self._context.rollback, rows=outputs,
-                tokens=tokens, sequences=self._lanes + KEEPERS, threads=self._threads, chunk=self._chunk,
+                plan, self._model, known=known[: plan.ways], deepest=deepest, rollback=self._context.rollback,
+                rows=outputs, tokens=tokens, sequences=self._lanes + KEEPERS, threads=self._threads, chunk=self._chunk,
             )  # fmt: skip
         except EngineError:
             self._context.close()

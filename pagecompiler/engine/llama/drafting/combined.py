@@ -8,7 +8,7 @@ step of equal lengths, because unequal ones split a batch of a hybrid model into
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pagecompiler.engine.llama.depth import Acceptance, Depth
 from pagecompiler.engine.llama.drafting.base import Decoded, Drafter, Guess
@@ -26,7 +26,8 @@ class Step:
     """Lanes that are verified in one pass; `guesses`, their `sources` and `padding` are in the same order.
 
     `depth` is the one that was chosen for a common step, None for a step that says nothing about depths; `way` says
-    who guessed: 0 all drafters, 1 matches in the text alone.
+    who guessed: 0 all drafters, 1 matches in the text alone. `matches` are these where a model drafts as well, used
+    or not, and `written` counts what the lanes had written.
     """
 
     lanes: list[Lane]
@@ -35,6 +36,8 @@ class Step:
     padding: list[int]
     depth: int | None = None
     way: int = 0
+    matches: list[Guess] = field(default_factory=list)
+    written: list[int] = field(default_factory=list)
 
 
 class Guesses:
@@ -125,10 +128,13 @@ class Guesses:
         alone = way == LOOKUP_ALONE
         guesses: list[Guess] = [()] * len(lanes)
         sources: list[Drafter | None] = [None] * len(lanes)
-        if depth and self._lookup is not None and (alone or self._trusts_lookup()):
-            for index, guess in enumerate(self._lookup.propose(lanes, depth)):
+        matches: list[Guess] = []
+        if self._lookup is not None and self.ways.deepest:
+            matches = self._lookup.propose(lanes, self.ways.deepest)
+        if depth and (alone or self._trusts_lookup()):
+            for index, guess in enumerate(matches):
                 if guess:
-                    guesses[index], sources[index] = guess, self._lookup
+                    guesses[index], sources[index] = guess[:depth], self._lookup
         if depth and self._main is not None and not alone:
             others = [index for index, guess in enumerate(guesses) if not guess]
             proposed = self._main.propose([lanes[index] for index in others], depth) if others else []
@@ -137,7 +143,10 @@ class Guesses:
                     guesses[index], sources[index] = guess, self._main
         length = max(map(len, guesses))
         padding = [length - len(guess) if self._equal else 0 for guess in guesses]
-        return Step(lanes, guesses, sources, padding, depth, way)
+        step = Step(lanes, guesses, sources, padding, depth, way)
+        if self._shares and not alone:
+            step.matches, step.written = matches, [len(lane.emitted) for lane in lanes]
+        return step
 
     def _trusts_lookup(self) -> bool:
         """Whether a match was as good a guess as the model's own, of late."""
@@ -152,11 +161,26 @@ class Guesses:
         """
         lane, source, drafted = step.lanes[index], step.sources[index], len(step.guesses[index])
         if source is not None:
-            if source in self._shares:
+            if source is self._main and self._shares:
                 self._shares[source].add(accepted if ended else drafted, accepted)
             source.verified(lane, drafted, accepted)
+        if step.matches:
+            self._judge_match(step.matches[index], lane.emitted[step.written[index] :])
         if step.depth:
             self.ways.depths[step.way].acceptance.add(accepted if ended else step.depth, accepted)
+
+    def _judge_match(self, match: Guess, written: Sequence[int]) -> None:
+        """Compare what a match would have guessed with what was written: so both ways are known all the time."""
+        right = 0
+        while right < min(len(match), len(written)) and match[right] == written[right]:
+            right += 1
+        # Beyond what was written nothing is known.
+        tried = right if right == len(written) else min(right + 1, self.ways.deepest)
+        if match:
+            assert self._lookup is not None
+            self._shares[self._lookup].add(min(tried, len(match)), right)
+        if len(self.ways.depths) > LOOKUP_ALONE:
+            self.ways.depths[LOOKUP_ALONE].acceptance.add(tried, right)
 
     def timed(self, step: Step, seconds: float) -> None:
         """The step took `seconds`, drafting included."""
