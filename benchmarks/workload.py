@@ -1,25 +1,35 @@
-"""What the benchmarks decode: blocks of the sample specs, as requests."""
+"""What the benchmarks decode: blocks of the sample specs, as requests; and how runs are compared."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from pagecompiler.engine.llama.engine import LlamaEngine
+from pagecompiler.engine.room import Demand, estimated_tokens, lane_tokens
 from pagecompiler.engine.types import Completion, Decoding, EngineStats, Method, Request
 from pagecompiler.ids import section_ids
+from pagecompiler.models import MINI_DRAFT, block_tokens
 from pagecompiler.monitor import BlockMonitor, StyleMonitor
 from pagecompiler.plan import STYLE, make_plan
-from pagecompiler.prompts import block_messages
+from pagecompiler.prompts import FORMAT, block_messages
+from pagecompiler.resources import data_path
 from pagecompiler.spec import load_spec
 
 SPECS = Path(__file__).parents[1] / "specs"
+DRAFT_MODEL = data_path(f"models/{MINI_DRAFT}.gguf")
+NOISE = 0.02  # a ratio whose interval holds 1, or that is this near to it, says nothing
 
 
-def sample_requests() -> list[Request]:
-    """One request for each distinct prompt of the sample specs."""
+def sample_requests(specs: Path = SPECS) -> list[Request]:
+    """One request for each distinct prompt of the specs in a folder: by default the samples."""
     found: dict[object, Request] = {}
-    for path in sorted(SPECS.glob("*.yaml")):
+    for path in sorted(specs.glob("*.yaml")):
         page = load_spec(path).page
         for block in make_plan(page, section_ids(page)).all_blocks:
             messages = block_messages(block.structure)
@@ -41,6 +51,12 @@ def longest(requests: list[Request], count: int) -> list[Request]:
     return sorted(requests, key=lambda request: -request.max_tokens)[:count]
 
 
+def room(requests: Sequence[Request], lanes: int) -> int:
+    """The tokens of a lane that the program would set aside for these."""
+    demands = [Demand(request.messages, request.max_tokens) for request in requests]
+    return lane_tokens(estimated_tokens(demands), lanes, block_tokens(FORMAT))
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """One run of some requests."""
@@ -50,21 +66,73 @@ class Run:
     decode_tokens_per_second: float
 
 
-def run(path: Path, decoding: Decoding, requests: list[Request], *, lanes: int, threads: int) -> Run:
-    """Decode all requests in a fresh engine; the first token of each belongs to its prompt."""
-    with LlamaEngine(path, decoding=decoding, lanes=lanes, threads=threads) as engine:
-        numbers = [engine.submit(request) for request in requests]
-        ended = {event.request: event.completion for event in engine.events() if event.completion}
-        stats = engine.stats()
+def run_in(engine: LlamaEngine, requests: Sequence[Request]) -> Run:
+    """Decode all requests; the first token of each belongs to its prompt."""
+    before = replace(engine.stats())
+    numbers = [engine.submit(request) for request in requests]
+    ended = {event.request: event.completion for event in engine.events() if event.completion}
+    stats = engine.stats().since(before)
     completions = [completion for number in numbers if (completion := ended[number]) is not None]
     return Run(completions, stats, (stats.tokens - len(requests)) / stats.verify_seconds)
 
 
+def run(path: Path, decoding: Decoding, requests: Sequence[Request], *, lanes: int, threads: int) -> Run:
+    """Decode all requests in a fresh engine."""
+    with LlamaEngine(
+        path, decoding=decoding, lanes=lanes, threads=threads, context_tokens=room(requests, lanes)
+    ) as engine:
+        return run_in(engine, requests)
+
+
 def arm(text: str) -> Decoding:
-    """`plain`, `auto`, `mtp:2`, `lookup:3`.
+    """`plain`, `auto`, `mtp:2`, `lookup:3`, `draft:1` (with the draft model that comes with pagec-mini).
 
     >>> arm("mtp:2").depth
     2
     """
-    method, _, depth = text.partition(":")
-    return Decoding(Method(method), int(depth) if depth else None)
+    name, _, depth = text.partition(":")
+    method = Method(name)
+    draft = DRAFT_MODEL if method is Method.DRAFT else None
+    return Decoding(method, int(depth) if depth else None, draft_model=draft)
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """The median of ratios with what lies between 10 and 90 % of them."""
+
+    low: float
+    median: float
+    high: float
+    pairs: int
+
+    @classmethod
+    def of(cls, ratios: Sequence[float]) -> Interval:
+        low, median, high = (float(value) for value in np.quantile(ratios, (0.1, 0.5, 0.9)))
+        return cls(low, median, high, len(ratios))
+
+    def __str__(self) -> str:
+        """In words.
+
+        >>> str(Interval(0.97, 1.01, 1.04, 9)), str(Interval(1.5, 1.6, 1.7, 9))
+        ('x1.01 (0.97-1.04, 9 pairs, within noise)', 'x1.60 (1.50-1.70, 9 pairs)')
+        """
+        noise = ", within noise" if self.low <= 1 <= self.high or abs(self.median - 1) < NOISE else ""
+        return f"x{self.median:.2f} ({self.low:.2f}-{self.high:.2f}, {self.pairs} pairs{noise})"
+
+
+def verdict(met: bool) -> str:
+    """What is said of a bound."""
+    return "met" if met else "MISSED"
+
+
+def machine() -> str:
+    """The CPUs that the figures belong to."""
+    model = next(
+        (
+            line.partition(":")[2].strip()
+            for line in Path("/proc/cpuinfo").read_text().splitlines()
+            if line.startswith("model name")
+        ),
+        platform.processor(),
+    )
+    return f"{len(os.sched_getaffinity(0))} CPUs ({model}), {platform.system()}"

@@ -1,19 +1,29 @@
-"""Which words a draft head keeps: those that pages are written with, then the commonest of the vocabulary."""
+"""Which words a draft head keeps: those that pages are written with, those that prompts have, then the commonest."""
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Protocol
 
+from pagecompiler import examples
 from pagecompiler.diagnostics import CompileError
 from pagecompiler.engine.reference import write
 from pagecompiler.ids import section_ids
+from pagecompiler.moods import MOOD_WORDS
 from pagecompiler.plan import make_plan
 from pagecompiler.prompts import PromptStyle, block_messages
-from pagecompiler.resources import template_dir
+from pagecompiler.resources import data_path
+from pagecompiler.schema import PageSpec
 from pagecompiler.spec import SpecNotFound, load_spec
+
+STYLES = tuple(product(("sans", "serif", "mono"), MOOD_WORDS))
+
+ROLES = "system\nuser\nassistant\n"
+"""Chat templates name them in every prompt."""
 
 
 class Words(Protocol):
@@ -26,42 +36,49 @@ class Words(Protocol):
     def piece(self, token: int) -> bytes: ...
 
 
-def choose_rows(words: Words, count: int, texts: Iterable[str]) -> list[int]:
+def choose_rows(words: Words, count: int, written: Iterable[str], read: Iterable[str] = ()) -> list[int]:
     """At most `count` tokens, in order of their ids.
 
-    All control tokens and single bytes, then the tokens of `texts` by how often they stand there, then the lowest
-    ids: vocabularies are in the order in which their pairs were merged, the commonest first.
+    All control tokens and single bytes; then the tokens of what the model writes, by how often they stand there, for
+    only these can be guessed; then those of what it reads; then the lowest ids: vocabularies are in the order in which
+    their pairs were merged, the commonest first.
     """
     chosen = dict.fromkeys(token for token in range(words.size) if len(words.piece(token)) <= 1)
-    counts: Counter[int] = Counter()
-    for text in texts:
-        counts.update(words.tokenize(text, parse_special=True))
-    for token, _ in counts.most_common():
-        if len(chosen) >= count:
-            break
-        chosen.setdefault(token)
-    for token in range(words.size):
-        if len(chosen) >= count:
-            break
-        chosen.setdefault(token)
-    return sorted(chosen)
+    for texts in (written, read):
+        counts: Counter[int] = Counter()
+        for text in texts:
+            counts.update(words.tokenize(text, parse_special=True))
+        chosen.update(dict.fromkeys(token for token, _ in counts.most_common() if token not in chosen))
+    chosen.update(dict.fromkeys(range(words.size)))
+    return sorted(list(chosen)[:count])
 
 
-def page_texts(specs: Iterable[Path]) -> Iterator[str]:
-    """What a model reads and writes for these specs: prompts of both kinds, fragments by rule, texts of the specs.
+def written_texts(specs: Iterable[Path]) -> Iterator[str]:
+    """Fragments by rule: every kind of section, every font and mood of a style, and the blocks of these specs."""
+    for _, page in _pages(specs):
+        for block in make_plan(page, section_ids(page)).all_blocks:
+            if block.structure.brief is None:
+                yield write(block.structure.description)
 
-    Specs that do not load are left out.
-    """
-    for template in sorted((template_dir() / "prompts").rglob("*.j2")):
-        yield template.read_text(encoding="utf-8")
+
+def read_texts(specs: Iterable[Path], style: PromptStyle) -> Iterator[str]:
+    """What a model is shown: its prompts of this kind; with full ones a brief may also use the texts of the specs."""
+    yield ROLES
+    for text, page in _pages(specs):
+        for block in make_plan(page, section_ids(page), prompts=style).all_blocks:
+            yield from (message.content for message in block_messages(block.structure, page, style))
+        if style is PromptStyle.FULL:
+            yield text
+
+
+def _pages(specs: Iterable[Path]) -> Iterator[tuple[str, PageSpec]]:
+    """The specs that come with pagec, then these; what does not load is left out."""
+    place = data_path("examples")
+    own = [examples.spec(name) for name in examples.names()]
+    own += [f"title: T\ntheme: {{font: {font}, mood: {mood}}}\nhero: {{heading: H}}\n" for font, mood in STYLES]
+    for text in own:
+        yield text, load_spec(place / "trim.yaml", data=text.encode()).page
     for spec in specs:
-        try:
+        with contextlib.suppress(CompileError, SpecNotFound, UnicodeDecodeError):
             page = load_spec(spec).page
-        except (CompileError, SpecNotFound):
-            continue
-        yield spec.read_text(encoding="utf-8")
-        for style in PromptStyle:
-            for block in make_plan(page, section_ids(page), prompts=style).all_blocks:
-                yield from (message.content for message in block_messages(block.structure, page, style))
-                if block.structure.brief is None:
-                    yield write(block.structure.description)
+            yield spec.read_text(encoding="utf-8"), page

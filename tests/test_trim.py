@@ -10,17 +10,25 @@ import numpy as np
 import pytest
 
 from benchmarks.synthetic_model import QWEN35_9B, SMALL, write_model
+from benchmarks.trimmed_head import trim, unseen_requests
 from pagecompiler import cli
 from pagecompiler.engine.base import ModelLoadError
 from pagecompiler.engine.gguf_header import read_header
+from pagecompiler.engine.llama.engine import LlamaEngine
 from pagecompiler.engine.llama.library import Context, Model
 from pagecompiler.engine.llama.target import Batch
 from pagecompiler.engine.shape import read_shape
 from pagecompiler.engine.trimmed import draft_bytes, read_trimmed, write_trimmed
-from pagecompiler.trim import choose_rows, page_texts
-from tests.engine.tiny_models import vocabulary, write_llama, write_qwen35
+from pagecompiler.engine.types import Decoding, Method
+from pagecompiler.models import MINI as MINI_NAME
+from pagecompiler.prompts import PromptStyle
+from pagecompiler.resources import data_path
+from pagecompiler.trim import choose_rows, read_texts, written_texts
+from tests.engine.evaluation import Evaluation
+from tests.engine.tiny_models import MERGES, vocabulary, write_llama, write_qwen35
 from tests.referees import ROOT
 
+MINI = data_path("models") / f"{MINI_NAME}.gguf"
 KETTLE = ROOT / "specs" / "kettle.yaml"
 
 
@@ -105,14 +113,39 @@ def test_what_is_read_in_a_draft_step_of_qwen35_9b(tmp_path: Path) -> None:
 
 def test_rows_hold_bytes_controls_specs_and_then_low_ids(model: Path) -> None:
     words = Model(model, measure_only=True)
-    texts = list(page_texts([KETTLE, Path("absent.yaml")]))
+    texts = list(written_texts([KETTLE, Path("absent.yaml")]))
     rows = choose_rows(words, 264, texts)
     assert len(rows) == 264 and rows == sorted(rows)
     assert set(range(5 + 256)) <= set(rows)  # control tokens and bytes
     written = {token for text in texts for token in words.tokenize(text, parse_special=True)}
     assert {token for token in rows if token >= 261} <= written
     assert len(choose_rows(words, 10_000, texts)) == words.size
+    assert 261 + MERGES.index("t h") in choose_rows(words, 262, ["th"], ["{{"] * 9), "what is written goes before"
     words.close()
+
+
+def test_texts_of_a_spec_count_where_a_model_is_shown_them() -> None:
+    shown = {style: "".join(read_texts([KETTLE], style)) for style in PromptStyle}
+    assert "in 90 seconds" in shown[PromptStyle.FULL] and "in 90 seconds" not in shown[PromptStyle.COMPACT]
+    assert "{{1}}" in shown[PromptStyle.COMPACT]
+    assert "<h1>" in "".join(written_texts([])), "the specs that come with pagec are always read"
+
+
+def test_a_trimmed_head_guesses_as_well_on_specs_it_was_not_cut_for(tmp_path: Path) -> None:
+    """Approved by the model token for token, and within two points of the whole head."""
+    trim(MINI, tmp_path / "few.gguf", rows=512)
+    requests = [replace(each, slots=frozenset(), max_tokens=100) for each in unseen_requests(15)]
+    shares = []
+    for head in (None, tmp_path / "few.gguf"):
+        decoding = Decoding(Method.MTP, depth=2, draft_model=head)
+        with LlamaEngine(MINI, lanes=5, context_tokens=1024, decoding=decoding) as engine:
+            numbers = [engine.submit(request) for request in requests]
+            ended = {event.request: event.completion for event in engine.events() if event.completion}
+        completions = [ended[number] for number in numbers]
+        with Evaluation(MINI) as evaluation:
+            evaluation.check_approved(requests, completions)
+        shares.append(100 * sum(c.accepted for c in completions) / sum(c.drafted for c in completions))
+    assert shares[0] > 90 and shares[1] > shares[0] - 2, shares
 
 
 def test_the_command(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -40,7 +40,8 @@ def trim_command(model: str, rows: int, corpus: tuple[Path, ...], output: Path |
     from pagecompiler.engine.llama.library import Model
     from pagecompiler.engine.trimmed import read_trimmed, write_trimmed
     from pagecompiler.models import ModelNotFoundError, file_digest, model_file
-    from pagecompiler.trim import choose_rows, page_texts
+    from pagecompiler.prompts import PromptStyle
+    from pagecompiler.trim import choose_rows, read_texts, written_texts
 
     files = sorted(chain.from_iterable(path.rglob("*") if path.is_dir() else [path] for path in corpus))
     specs = [path for path in files if path.suffix in (".yaml", ".yml")]
@@ -48,8 +49,9 @@ def trim_command(model: str, rows: int, corpus: tuple[Path, ...], output: Path |
     try:
         path = model_file(model, "FILE|NAME")[1]
         tokenizer = Model(path, measure_only=True)
-        texts = chain(page_texts(specs), (file.read_text(encoding="utf-8", errors="replace") for file in others))
-        kept = choose_rows(tokenizer, rows, texts)
+        texts = (file.read_text(encoding="utf-8", errors="replace") for file in others)
+        style = PromptStyle.FULL if tokenizer.metadata("pagec.format") is None else PromptStyle.COMPACT
+        kept = choose_rows(tokenizer, rows, chain(written_texts(specs), texts), read_texts(specs, style))
         tokenizer.close()
         target = output or path.with_name(f"{path.stem}.mtp-{len(kept)}.gguf")
         partial = target.with_name(f"{target.name}.part")
