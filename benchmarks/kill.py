@@ -3,8 +3,9 @@
     python benchmarks/kill.py --kills 200
 
 A folder of specs, each with two contents, is built by `pagec batch` and `pagec watch`, which are killed with SIGINT,
-SIGTERM or SIGKILL. Afterwards every page must be one of its two, no page may be missing that was there, and the next
-batch must bring every page to the spec's content. Exits with 1 and says where if not.
+SIGTERM or SIGKILL, half of them with --force, so that the model writes. Afterwards every page must be one of its two,
+no page may be missing that was there, no process may be left, and the next batch must bring every page to the spec's
+content. Exits with 1 and says where if not.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from pagecompiler import cli
 
 PAGES = 4
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
-LONGEST_SECONDS = 0.5
+PATIENCE_SECONDS = 30.0
 
 
 def spec(page: int, version: int) -> str:
@@ -40,18 +41,22 @@ def spec(page: int, version: int) -> str:
 
 
 class Site:
-    """The folder, its pages, and what they may be."""
+    """The folder, its pages, and what they may be. `seconds` is what a batch takes that nobody kills."""
 
     def __init__(self, folder: Path, model: str) -> None:
         self.folder = folder
         self.model = model
         self.versions = [0] * PAGES
+        self.left_over = False
+        self.seconds = 0.0
         self.expected: list[list[bytes]] = [[] for _ in range(PAGES)]
         (folder / "site").mkdir(parents=True)
         for version in (1, 0):
             for page in range(PAGES):
                 self.save(page, version)
-            self.run("batch", kill_after=None)
+            started = time.perf_counter()
+            self.run(["batch"], kill_after=None)
+            self.seconds = max(self.seconds, time.perf_counter() - started)
             for page in range(PAGES):
                 self.expected[page].append(self.page(page).read_bytes())
 
@@ -65,10 +70,13 @@ class Site:
         other.write_text(spec(page, version), encoding="utf-8")
         other.replace(path)
 
-    def run(self, command: str, *, kill_after: float | None, number: int = 0, saves: Sequence[int] = ()) -> int:
-        """Run a command in a process of its own; gives how it ended."""
+    def run(
+        self, command: Sequence[str], *, kill_after: float | None, number: int = 0, saves: Sequence[int] = ()
+    ) -> int:
+        """Run a command, with its options, in a process of its own; gives how it ended."""
         child = os.fork()
         if child == 0:
+            os.setpgid(0, 0)
             self._become(command)
         for page in saves:
             time.sleep((kill_after or 0) / (len(saves) + 1))
@@ -77,17 +85,18 @@ class Site:
             time.sleep(kill_after / (len(saves) + 1))
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child, number)
-        return os.waitpid(child, 0)[1]
+        ended = os.waitpid(child, 0)[1]
+        self.left_over = not _is_empty(child)
+        return ended
 
-    def _become(self, command: str) -> None:
+    def _become(self, command: Sequence[str]) -> None:
         os.chdir(self.folder)
         silent = os.open(os.devnull, os.O_RDWR)
         for stream in (1, 2):
             os.dup2(silent, stream)
         code = 1
         try:
-            more = ["--debounce", "1"] if command == "watch" else []
-            cli.main([command, "site", "-o", "out", "--model", self.model, "-q", *more])
+            cli.main([*command, "site", "-o", "out", "--model", self.model, "-q"])
         except SystemExit as ended:
             code = int(ended.code or 0)
         finally:
@@ -103,8 +112,22 @@ class Site:
                 found.append(f"page {page} is lost")
             elif content not in good:
                 found.append(f"page {page} has {len(content)} bytes of something else")
+        if self.left_over:
+            found.append("a process is left")
         names = {path.name for path in (self.folder / "out").iterdir() if not path.name.startswith(".")}
         return found + [f"there is {name}" for name in names - {f"{page}.html" for page in range(PAGES)}]
+
+
+def _is_empty(group: int) -> bool:
+    """Whether the processes of a group end; the engine's own one notices that nobody listens any more."""
+    until = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < until:
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.01)
+    return False
 
 
 def main() -> None:
@@ -119,22 +142,24 @@ def main() -> None:
         os.environ["XDG_CACHE_HOME"] = str(Path(name) / "home")
         site = Site(Path(name), options.model)
         for kill in range(options.kills):
-            command = ("batch", "watch")[kill % 2]
+            command = (["batch"], ["watch", "--debounce", "1"])[kill % 2]
             number = chance.choice(SIGNALS)
             for page in range(PAGES):
                 site.save(page, chance.randrange(2))
-            saves = [chance.randrange(PAGES) for _ in range(4)] if command == "watch" else []
-            ended = site.run(command, kill_after=chance.uniform(0, LONGEST_SECONDS), number=number, saves=saves)
-            counts[f"{command} {signal.Signals(number).name}" if ended else f"{command} had finished"] += 1
+            saves = [chance.randrange(PAGES) for _ in range(4)] if command[0] == "watch" else []
+            force = ["--force"] if chance.randrange(2) else []
+            ended = site.run([*command, *force], kill_after=chance.uniform(0, site.seconds), number=number, saves=saves)
+            what = " ".join([command[0], *force])
+            counts[f"{what} {signal.Signals(number).name}" if ended else f"{what} had finished"] += 1
             problems = site.problems(finished=False)
-            if site.run("batch", kill_after=None) != 0:
+            if site.run(["batch"], kill_after=None) != 0:
                 problems.append("the next batch failed")
             problems += site.problems(finished=True)
             if problems:
-                sys.exit(f"kill {kill} ({command}, {signal.Signals(number).name}): {'; '.join(problems)}")
+                sys.exit(f"kill {kill} ({what}, {signal.Signals(number).name}): {'; '.join(problems)}")
     for what, count in sorted(counts.items()):
         print(f"{count:4}  {what}")
-    print(f"{options.kills} kills: no partial page, no lost page, every next batch completed")
+    print(f"{options.kills} kills: no partial page, no lost page, no process left, every next batch completed")
 
 
 if __name__ == "__main__":
