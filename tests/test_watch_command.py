@@ -101,6 +101,20 @@ def test_one_line_for_each_rebuild(spec: Path, start: Start) -> None:
     assert (spec.parent / "output" / "page.html").read_bytes() == before
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="finds the process of the engine in /proc")
+def test_the_engine_may_die(spec: Path, start: Start) -> None:
+    process = start(model="pagec-mini")
+    assert "0 of 3 groups reused" in line(process)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    engines = [pid for pid in children if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    assert len(engines) == 1
+    os.kill(int(engines[0]), signal.SIGKILL)
+    spec.write_text(SPEC.replace("@", "first") + ITEM, encoding="utf-8")
+    told = line(process)
+    assert "3 of 4 groups reused" in told and ", 0 tokens" not in told
+    assert "Fill it" in (spec.parent / "output" / "page.html").read_text(encoding="utf-8")
+
+
 def test_one_object_for_each_rebuild(spec: Path, start: Start) -> None:
     schemas = {name: json.loads(data_path(name).read_text()) for name in ("compile.schema.json", "check.schema.json")}
     registry: Registry[Any] = Registry().with_resources(
