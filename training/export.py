@@ -80,14 +80,15 @@ def _add_architecture(writer: gguf.GGUFWriter, c: Config) -> None:
 
 
 def rope_sections(rotary: int) -> list[int]:
-    """The parts of interleaved M-RoPE. Together they must cover every rotary pair, else logits are wrong.
+    """The parts of interleaved M-RoPE: pair i belongs to part i mod 3, and a part takes its first pairs only.
 
-    >>> rope_sections(32)
-    [6, 5, 5, 0]
+    A pair beyond its part is not rotated by llama.cpp, and the logits are silently wrong.
+
+    >>> rope_sections(32), rope_sections(16)
+    ([6, 5, 5, 0], [3, 3, 2, 0])
     """
     pairs = rotary // 2
-    third = pairs // 3
-    return [pairs - 2 * third, third, third, 0]
+    return [len(range(part, pairs, 3)) for part in range(3)] + [0]
 
 
 def _add_vocabulary(writer: gguf.GGUFWriter, tokenizer: Tokenizer) -> None:

@@ -1,4 +1,7 @@
-"""Holds llama.cpp's logits, for the trunk and for one MTP step, against PyTorch's: `python -m training.parity`."""
+"""Holds llama.cpp's logits, for the trunk and for one MTP step, against PyTorch's: `python -m training.parity`.
+
+A draft model has no MTP block; of it only the trunk is compared.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +29,10 @@ _log = native.llama_log_callback(lambda level, text, data: None)
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The largest difference of any logit, and the largest logit."""
+    """The largest difference of any logit, `mtp` without an MTP block None; and the largest logit."""
 
     trunk: float
-    mtp: float
+    mtp: float | None
     largest: float
 
 
@@ -39,43 +42,55 @@ def compare(model: PageModel, tokenizer: Tokenizer, ids: list[int], type_name: s
     with torch.no_grad():
         hidden = model.trunk(tokens)
         trunk = model.head(hidden)[0].numpy()
-        mtp = model.head(model.mtp(hidden, tokens))[0].numpy()
+        mtp = model.head(model.mtp(hidden, tokens))[0].numpy() if model.config.mtp else None
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.gguf"
         export(model, tokenizer, path, type_name)
         native_trunk, native_mtp = _native_logits(path, ids, model.config)
     return Difference(
-        float(np.abs(native_trunk - trunk).max()), float(np.abs(native_mtp - mtp).max()), float(np.abs(trunk).max())
+        float(np.abs(native_trunk - trunk).max()),
+        float(np.abs(native_mtp - mtp).max()) if mtp is not None and native_mtp is not None else None,
+        float(np.abs(trunk).max()),
     )
 
 
-def _native_logits(path: Path, ids: list[int], config: Config) -> tuple[np.ndarray, np.ndarray]:
+def _native_logits(path: Path, ids: list[int], config: Config) -> tuple[np.ndarray, np.ndarray | None]:
     native.llama_log_set(_log, ctypes.c_void_p(0))
     native.llama_backend_init()
     parameters = native.llama_model_default_params()
-    parameters.load_mtp = True
+    parameters.load_mtp = config.mtp
     parameters.n_gpu_layers = 0
     model = native.llama_model_load_from_file(str(path).encode(), parameters)
     if not model:
         raise RuntimeError("llama.cpp cannot load the exported model")
-    trunk = _context(model, native.LLAMA_CONTEXT_TYPE_DEFAULT)
-    mtp = _context(model, native.LLAMA_CONTEXT_TYPE_MTP)
     try:
         batch = native.llama_batch_init(_ROWS, 0, 1)
-        logits = _decode(trunk, batch, ids, config.vocab)
-        rows = [private.llama_get_embeddings_nextn_ith(trunk, i) for i in range(len(ids))]
-        hidden = np.stack([np.ctypeslib.as_array(row, (config.width,)).copy() for row in rows])
+        trunk = _context(model, native.LLAMA_CONTEXT_TYPE_DEFAULT)
+        try:
+            logits = _decode(trunk, batch, ids, config.vocab)
+            if not config.mtp:
+                return logits, None
+            rows = [private.llama_get_embeddings_nextn_ith(trunk, i) for i in range(len(ids))]
+            hidden = np.stack([np.ctypeslib.as_array(row, (config.width,)).copy() for row in rows])
+        finally:
+            native.llama_free(trunk)
+        return logits, _native_mtp_logits(model, ids, hidden, config)
+    finally:
+        native.llama_model_free(model)
+
+
+def _native_mtp_logits(model: Any, ids: list[int], hidden: np.ndarray, config: Config) -> np.ndarray:
+    mtp = _context(model, native.LLAMA_CONTEXT_TYPE_MTP)
+    try:
         joined = native.llama_batch_init(_ROWS, config.width, 1)
         token_buffer = (native.llama_token * _ROWS)()
         joined.token = token_buffer  # an MTP batch has both tokens and embeddings
         target = np.ctypeslib.as_array(joined.embd, (_ROWS * config.width,)).reshape(_ROWS, config.width)
         target[0] = 0
         target[1 : len(ids)] = hidden[:-1]
-        return logits, _decode(mtp, joined, ids, config.vocab)
+        return _decode(mtp, joined, ids, config.vocab)
     finally:
         native.llama_free(mtp)
-        native.llama_free(trunk)
-        native.llama_model_free(model)
 
 
 def _context(model: Any, kind: int) -> Any:
@@ -133,9 +148,10 @@ def main() -> None:
     sample = next(s for s in generate(8) if 500 < len(s.answer) < 1500)
     ids = [*encoder.prompt(sample.messages), *encoder.answer(sample.answer)][:_ROWS]
     difference = compare(model, tokenizer, ids, arguments.type)
+    mtp = "" if difference.mtp is None else f" and {difference.mtp:.1e} (MTP)"
     print(
-        f"{len(ids)} tokens, {arguments.type}: logits differ by at most {difference.trunk:.1e} (trunk) and"
-        f" {difference.mtp:.1e} (MTP) of {difference.largest:.1f}"
+        f"{len(ids)} tokens, {arguments.type}: logits differ by at most {difference.trunk:.1e} (trunk){mtp}"
+        f" of {difference.largest:.1f}"
     )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.gguf"

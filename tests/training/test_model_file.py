@@ -32,12 +32,15 @@ def test_the_header() -> None:
     assert metadata["general.name"] == "pagec-mini"
     assert metadata["pagec.format"] == FORMAT
     assert metadata["qwen35.nextn_predict_layers"] == 1
-    # The parts of the rotary embedding must cover all pairs, or logits are silently wrong.
-    sections = metadata["qwen35.rope.dimension_sections"]
-    pairs = metadata["qwen35.rope.dimension_count"]
-    assert isinstance(sections, tuple)
-    assert isinstance(pairs, int)
-    assert sum(int(part) for part in sections) == pairs // 2
+
+
+@pytest.mark.parametrize("path", [PATH, DRAFT_PATH], ids=lambda path: path.stem)
+def test_every_rotary_pair_belongs_to_a_part(path: Path) -> None:
+    """Interleaved M-RoPE: pair i belongs to part i mod 3. A pair beyond its part would not be rotated, silently."""
+    metadata = read_metadata(path)
+    sections, rotary = metadata["qwen35.rope.dimension_sections"], metadata["qwen35.rope.dimension_count"]
+    assert isinstance(sections, tuple) and isinstance(rotary, int)
+    assert all(pair // 3 < int(sections[pair % 3]) for pair in range(rotary // 2))
 
 
 def test_slots_are_ordinary_tokens(model: Model) -> None:
