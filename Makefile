@@ -11,7 +11,7 @@ INSTALLED := .venv/.pagec-installed$(GPU)
 TESTABLE := .venv/.pagec-testable$(GPU)
 export CUDA METAL VULKAN
 
-.PHONY: help page install fixtures test test-pages test-models lint wheel-test screenshots images clean distclean
+.PHONY: help page install fixtures test test-slow test-server test-pages test-models lint wheel-test screenshots images clean distclean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -26,7 +26,14 @@ fixtures: $(TESTABLE) ## The tokenizer and chat template of Qwen3.5 for the test
 	bash scripts/fixtures.sh
 
 test: $(TESTABLE) lint ## Everything that needs no system package: ruff, mypy, pytest
-	$(BIN)/pytest -m "not browser and not models"
+	$(BIN)/pytest -m "not browser and not models and not slow"
+
+test-slow: $(TESTABLE) ## Two thousand specs through one server
+	$(BIN)/pytest -m slow
+
+test-server: $(TESTABLE) ## Pages through llama-server, which is built first; takes minutes
+	bash benchmarks/peers/build_llama_server.sh
+	$(BIN)/pytest tests/engine/test_openai_llama_server.py
 
 lint: $(TESTABLE) ## ruff and mypy
 	$(BIN)/ruff check .
