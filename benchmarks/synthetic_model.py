@@ -69,7 +69,7 @@ def _pairs(size: Dimensions) -> list[bytes]:
         "qwen35.attention.layer_norm_rms_epsilon": 1e-6,
         "qwen35.rope.freq_base": 1e7,
         "qwen35.rope.dimension_count": rotary,
-        "qwen35.rope.dimension_sections": [rotary // 2 - 2 * (rotary // 6), rotary // 6, rotary // 6, 0],
+        "qwen35.rope.dimension_sections": [*(len(range(part, rotary // 2, 3)) for part in range(3)), 0],
         "qwen35.ssm.conv_kernel": 4,
         "qwen35.ssm.inner_size": size.state_heads * size.state,
         "qwen35.ssm.state_size": size.state,
