@@ -1,22 +1,58 @@
-"""Decode methods against plain decoding, by alternating pairs.
+"""`auto` against every fixed decode method, side by side.
 
-    python -m benchmarks.decode wide.gguf --lanes 1 --arms mtp:1 mtp:2 mtp:3 lookup:4 auto --pairs 5
+    python -m benchmarks.decode pagecompiler/data/models/pagec-mini.gguf --lanes 5
+    python -m benchmarks.decode wide.gguf --lanes 1 --blocks 2 --tokens 150
 
-Each pair runs plain and the arm once, in turn first; the ratio of their decode rates (prompts not counted) is reported
-as median with its 10-90 % interval. Texts must be equal, or the count of different ones is printed.
+All arms have an engine each in one process. In each round every arm writes the same blocks once, in an order that is
+rotated from round to round; rates are tokens a second behind the prompts. Reported are the median rates, and as pairs
+of one round the ratios of each arm to plain and of `auto` to each arm: median and 10-90 % interval. Some rounds before
+the first are not counted: `auto` learns in them, as it does in the first builds on a machine. Texts must be equal, or
+the count of different ones is printed.
 """
 
 from __future__ import annotations
 
 import argparse
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.workload import arm, longest, run, sample_requests
-from pagecompiler.engine.types import Decoding, Method
+from benchmarks.workload import Interval, Run, arm, longest, machine, room, run_in, sample_requests, verdict
+from pagecompiler.engine.llama.engine import LlamaEngine
 
-PLAIN = Decoding(Method.PLAIN)
+ARMS = ["plain", *(f"mtp:{depth}" for depth in range(1, 5)), "lookup:3", *(f"draft:{depth}" for depth in range(1, 4))]
+AUTO = "auto"
+LEAST_OF_BEST = 0.95
+
+
+def rounds(options: argparse.Namespace) -> list[dict[str, Run]]:
+    """Every arm once a round."""
+    requests = [
+        replace(request, max_tokens=min(request.max_tokens, options.tokens))
+        for request in longest(sample_requests(), options.blocks)
+    ]
+    names = [*options.arms, AUTO]
+    size = room(requests, options.lanes)
+    found = []
+    with ExitStack() as stack:
+        engines = {
+            name: stack.enter_context(
+                LlamaEngine(
+                    options.model, decoding=arm(name), lanes=options.lanes, threads=options.threads, context_tokens=size
+                )
+            )
+            for name in names
+        }
+        for number in range(options.unmeasured + options.pairs):
+            order = names[number % len(names) :] + names[: number % len(names)]
+            found.append({name: run_in(engines[name], requests) for name in order})
+    print(
+        f"{options.model.name}, {machine()}, {options.threads} threads, {options.lanes} lanes of {size} tokens,"
+        f" {len(requests)} blocks, {sum(len(c.tokens) for c in found[0]['plain'].completions)} tokens"
+    )
+    return found[options.unmeasured :]
 
 
 def main() -> None:
@@ -25,35 +61,36 @@ def main() -> None:
     parser.add_argument("--lanes", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--blocks", type=int, default=5)
+    parser.add_argument("--tokens", type=int, default=600, help="the most a block")
     parser.add_argument("--pairs", type=int, default=9)
-    parser.add_argument("--arms", nargs="+", default=["mtp:1", "mtp:2", "mtp:3", "lookup:4", "auto"])
+    parser.add_argument("--unmeasured", type=int, default=3, help="rounds before the first")
+    parser.add_argument("--arms", nargs="+", default=ARMS, help="plain is among them")
     options = parser.parse_args()
-    requests = longest(sample_requests(), options.blocks)
-    for name in options.arms:
-        ratios, rates, plain_rates, different = [], [], [], 0
-        for pair in range(options.pairs):
-            order = [PLAIN, arm(name)] if pair % 2 == 0 else [arm(name), PLAIN]
-            runs = {
-                each.method is Method.PLAIN: run(
-                    options.model, each, requests, lanes=options.lanes, threads=options.threads
-                )
-                for each in order
-            }
-            plain, other = runs[True], runs[False]
-            rates.append(other.decode_tokens_per_second)
-            plain_rates.append(plain.decode_tokens_per_second)
-            ratios.append(rates[-1] / plain_rates[-1])
-            different += sum(a.tokens != b.tokens for a, b in zip(plain.completions, other.completions, strict=True))
-        low, middle, high = np.quantile(ratios, (0.1, 0.5, 0.9))
-        stats = other.stats
-        share = stats.accepted / stats.drafted if stats.drafted else 0.0
-        print(
-            f"lanes {options.lanes} {name:<9} {np.median(rates):7.1f} tok/s, plain {np.median(plain_rates):7.1f}:"
-            f" x{middle:.2f} ({low:.2f}-{high:.2f}, {options.pairs} pairs), accepted {share:.3f},"
-            f" passes {stats.verify_passes} of {plain.stats.verify_passes}, drafts {stats.draft_passes},"
-            f" rows/token {stats.verify_rows / max(1, stats.tokens):.2f}, different texts {different}",
-            flush=True,
+    found = rounds(options)
+    rates = {name: [each[name].decode_tokens_per_second for each in found] for name in found[0]}
+    for name, own in rates.items():
+        stats = found[-1][name].stats
+        share = f", accepted {stats.accepted / stats.drafted:.3f}" if stats.drafted else ""
+        wrong = sum(
+            a.tokens != b.tokens
+            for each in found
+            for a, b in zip(each["plain"].completions, each[name].completions, strict=True)
         )
+        against = Interval.of([a / b for a, b in zip(own, rates["plain"], strict=True)])
+        ours = Interval.of([a / b for a, b in zip(rates[AUTO], own, strict=True)])
+        print(
+            f"{name:<9} {np.median(own):7.1f} tok/s, to plain {against}; auto to it {ours};"
+            f" {stats.verify_passes} passes of {stats.rows_per_pass:.1f} rows, {stats.draft_passes} of drafts{share},"
+            f" different texts {wrong}"
+        )
+    best = max(options.arms, key=lambda name: float(np.median(rates[name])))
+    of_best, of_plain = (
+        Interval.of([a / b for a, b in zip(rates[AUTO], rates[name], strict=True)]) for name in (best, "plain")
+    )
+    print(
+        f"auto to the best fixed arm ({best}) {of_best}, wanted {LEAST_OF_BEST}:"
+        f" {verdict(of_best.median >= LEAST_OF_BEST)}; to plain {of_plain}, wanted 1: {verdict(of_plain.median >= 1)}"
+    )
 
 
 if __name__ == "__main__":

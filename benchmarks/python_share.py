@@ -23,8 +23,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.workload import arm, longest, sample_requests
-from pagecompiler.engine.llama.engine import LlamaEngine
+from benchmarks.workload import arm, longest, machine, room, sample_requests, verdict
+from pagecompiler.engine.llama import engine as engine_module
+from pagecompiler.engine.llama.chat import ChatTemplate
+from pagecompiler.engine.llama.engine import LlamaEngine, model_template
+from pagecompiler.engine.llama.library import Model
 from pagecompiler.engine.llama.support import native
 from pagecompiler.engine.types import Message, Request
 
@@ -56,9 +59,9 @@ class Meter:
         return timed
 
 
-def requests(model: Path) -> list[Request]:
-    """Five that write on to their budget; with the slot mask where the model knows slots."""
-    slots = longest(sample_requests(), 1)[0].slots if "gemma" not in model.name else frozenset[int]()
+def requests() -> list[Request]:
+    """Five under the slot mask that write on to their budget."""
+    slots = longest(sample_requests(), 1)[0].slots
     return [
         Request((Message("user", f"Write a long text, number {number}."),), 600, str(number), slots=slots)
         for number in range(LANES)
@@ -79,6 +82,13 @@ def steps(engine: LlamaEngine, asked: list[Request]) -> Iterator[Callable[[], No
             scheduler.step()
 
 
+def with_template(model: Model) -> ChatTemplate:
+    """The chat template of the file, or a simple one: a base model has none."""
+    if model.chat_template():
+        return model_template(model)
+    return ChatTemplate("{% for message in messages %}{{ message.content }}\n{% endfor %}", begin_text="", end_text="")
+
+
 @contextmanager
 def profiled(shown: bool) -> Iterator[None]:
     profiler = cProfile.Profile()
@@ -90,11 +100,12 @@ def profiled(shown: bool) -> Iterator[None]:
 
 
 def measure(options: argparse.Namespace, name: str, decodes: Meter) -> None:
-    with LlamaEngine(options.model, decoding=arm(name), threads=options.threads) as engine:
+    asked = requests()
+    size = room(asked, LANES)
+    with LlamaEngine(options.model, decoding=arm(name), threads=options.threads, context_tokens=size) as engine:
         stats = engine.stats()
         seconds: list[float] = []
         rows = 0
-        asked = requests(options.model)
         for step in steps(engine, asked):
             before = (decodes.seconds, stats.verify_rows)
             started = thread_time()
@@ -103,14 +114,14 @@ def measure(options: argparse.Namespace, name: str, decodes: Meter) -> None:
             rows += stats.verify_rows - before[1]
             if len(seconds) == options.steps:
                 break
-        size = engine._model.size
-        a_row = ROW_MICROSECONDS_LARGE if size > LARGE_VOCABULARY else ROW_MICROSECONDS_SMALL
+        words = engine._model.size
+        a_row = ROW_MICROSECONDS_LARGE if words > LARGE_VOCABULARY else ROW_MICROSECONDS_SMALL
         mean_rows = rows / len(seconds)
         bound = BASE_MICROSECONDS + a_row * mean_rows
         low, middle, high = np.quantile(seconds, (0.1, 0.5, 0.9)) * 1e6
         print(
-            f"{options.model.name}, {size} tokens, {name:<9} median {middle:.0f} us a step ({low:.0f}-{high:.0f}),"
-            f" {mean_rows:.1f} rows a step, bound {bound:.0f} us: {'met' if middle <= bound else 'MISSED'},"
+            f"{options.model.name}, {words} words, {name:<9} median {middle:.0f} us a step ({low:.0f}-{high:.0f}),"
+            f" {mean_rows:.1f} rows a step, bound {bound:.0f} us: {verdict(middle <= bound)},"
             f" {len(seconds)} steps",
             flush=True,
         )
@@ -131,6 +142,8 @@ def main() -> None:
     parser.add_argument("--profile", action="store_true")
     options = parser.parse_args()
     decodes = Meter("llama_decode")
+    engine_module.model_template = with_template
+    print(f"{machine()}, {options.threads} threads, {LANES} lanes of {room(requests(), LANES)} tokens")
     for name in options.arms:
         measure(options, name, decodes)
 

@@ -1,80 +1,142 @@
-"""A rebuild after one item was added in the middle of a long block, against its cold build.
+"""A rebuild with the old fragment as the guess, against the cold build of the new block with plain decoding.
 
-    python -m benchmarks.rebuild wide.gguf --pairs 5
+    python -m benchmarks.rebuild pagec-mini.gguf wide.gguf --brief smollm2.gguf
 
-The cold arm decodes the new block plainly; the other one has the old fragment, spliced to the new structure, as its
-guess.
+For each model a features block of at least 250 tokens gets one item more in its middle, so that all slots behind it
+have other numbers; the guess is the old fragment, spliced as the program does it. With --brief a prose block of
+specs/briefs/thermos.yaml is written again after one sentence of its brief was changed; the guess is the old text as
+it is. Cold and warm runs alternate, each in a fresh engine with one lane. Wall time is that of the request, its prompt
+included; the decode rate leaves the prompt out.
 """
 
 from __future__ import annotations
 
 import argparse
+import tempfile
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.workload import run
+from benchmarks.workload import SPECS, Interval, arm, machine, run, verdict
 from pagecompiler import schema
-from pagecompiler.engine.types import Decoding, Method, Request
+from pagecompiler.engine.types import Completion, Request
 from pagecompiler.fragment import clean_fragment
+from pagecompiler.ids import section_ids
 from pagecompiler.monitor import BlockMonitor
-from pagecompiler.prompts import block_messages
+from pagecompiler.plan import make_plan
+from pagecompiler.prompts import PromptStyle, block_messages
 from pagecompiler.slots import Structure, section_structure
+from pagecompiler.spec import load_spec
 from pagecompiler.splice import splice
 
+BRIEF = SPECS / "briefs" / "thermos.yaml"
+OLD_SENTENCE, NEW_SENTENCE = "Plain words, no\n      physics terms.", "Short sentences, no\n      physics terms."
+BRIEF_BLOCK = "how-it-keeps-the-heat"
+PLAIN = arm("plain")
 
-def block(items: int) -> Structure:
-    """A features block whose items have a title, a text and a link."""
-    entries = [
-        {"title": f"Item {number}", "text": "Boils one litre in ninety seconds.", "href": "/more"}
-        for number in range(items)
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is asked for before and after, and how an old answer becomes a guess."""
+
+    old: Request
+    new: Request
+    splice: tuple[str, str] | None = None
+
+    def guess(self, answer: str) -> str:
+        return answer if self.splice is None else splice(self.splice[0], clean_fragment(answer), self.splice[1])
+
+
+def item_added() -> Change:
+    """Items of different shapes, and one more in the middle."""
+    shapes = [
+        {"title": "Fast", "text": "Boils one litre in ninety seconds.", "href": "/fast"},
+        {"title": "Quiet as a cat on a cushion", "text": "You hear it only when it clicks."},
+        {"title": "Safe", "href": "/safe"},
     ]
-    section = schema.Features.model_validate({"kind": "features", "heading": "Why this one", "items": entries})
+    before = [shapes[number % len(shapes)] for number in range(12)]
+    after = [
+        *before[:6],
+        {"title": "One more", "text": "With a text and a link of its own.", "href": "/more"},
+        *before[6:],
+    ]
+    old, new = (block(items) for items in (before, after))
+    return Change(request(old), request(new), (old.description, new.description))
+
+
+def block(items: list[dict[str, str]]) -> Structure:
+    section = schema.Features.model_validate({"kind": "features", "heading": "Why this one", "items": items})
     return section_structure(section, 0)
 
 
-def request(structure: Structure, previous: str = "") -> Request:
-    return Request(
-        block_messages(structure),
-        1200,
-        "block",
-        slots=frozenset(slot.number for slot in structure.slots),
-        monitor=BlockMonitor,
-        previous=previous,
+def request(structure: Structure) -> Request:
+    slots = frozenset(slot.number for slot in structure.slots)
+    return Request(block_messages(structure), 1200, "block", slots=slots, monitor=BlockMonitor)
+
+
+def sentence_changed() -> Change:
+    """A brief before and after."""
+    text = BRIEF.read_text(encoding="utf-8")
+    if OLD_SENTENCE not in text:
+        raise ValueError(f"{BRIEF} does not hold the sentence any more")
+    return Change(brief_request(text), brief_request(text.replace(OLD_SENTENCE, NEW_SENTENCE)))
+
+
+def brief_request(text: str) -> Request:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / BRIEF.name
+        path.write_text(text, encoding="utf-8")
+        page = load_spec(path).page
+    blocks = make_plan(page, section_ids(page), prompts=PromptStyle.FULL).all_blocks
+    (found,) = (each for each in blocks if each.name == BRIEF_BLOCK)
+    slots = frozenset(slot.number for slot in found.structure.slots)
+    messages = block_messages(found.structure, page, PromptStyle.FULL)
+    return Request(messages, 400, found.name, slots=slots, monitor=BlockMonitor)
+
+
+def report(model: Path, change: Change, options: argparse.Namespace, *, most_passes: float, wall: float | None) -> None:
+    def once(asked: Request) -> tuple[Completion, float]:
+        done = run(model, PLAIN, [asked], lanes=1, threads=options.threads)
+        return done.completions[0], done.decode_tokens_per_second
+
+    before, _ = once(change.old)
+    arms = [change.new, replace(change.new, previous=change.guess(before.text))]
+    seconds, ratios, decode_ratios = [], [], []
+    for pair in range(options.pairs):
+        runs = {bool(asked.previous): once(asked) for asked in (arms if pair % 2 == 0 else arms[::-1])}
+        (cold, cold_rate), (warm, warm_rate) = runs[False], runs[True]
+        seconds.append((cold.seconds, warm.seconds))
+        ratios.append(cold.seconds / warm.seconds)
+        decode_ratios.append(warm_rate / cold_rate)
+    passes = warm.target_passes / cold.target_passes
+    accepted = warm.accepted / max(1, warm.drafted)
+    whole = Interval.of(ratios)
+    print(
+        f"{model.name}, {change.new.label}: {len(before.tokens)} tokens before, {len(cold.tokens)} after"
+        f" ({cold.reason.value}), same text {warm.text == cold.text}\n"
+        f"  guess accepted {warm.accepted} of {warm.drafted} = {accepted:.3f}; target passes {warm.target_passes} of"
+        f" {cold.target_passes} = {passes:.3f}, wanted {most_passes}: {verdict(passes <= most_passes)}\n"
+        f"  wall time {np.median(seconds, axis=0).round(2).tolist()} s cold and warm, {whole} with the prompt"
+        + (f", wanted {wall}: {verdict(whole.median >= wall)}" if wall else "")
+        + f"; decoding alone {Interval.of(decode_ratios)}",
+        flush=True,
     )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model", type=Path)
-    parser.add_argument("--items", type=int, default=8)
-    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("models", nargs="*", type=Path, help="pagec-mini, or models made of it")
+    parser.add_argument("--brief", type=Path, help="a chat model that writes prose")
+    parser.add_argument("--pairs", type=int, default=9)
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
-    old, new = block(options.items), block(options.items + 1)
-    plain = Decoding(Method.PLAIN)
-
-    def once(asked: Request):
-        return run(options.model, plain, [asked], lanes=1, threads=options.threads)
-
-    (before,) = once(request(old)).completions
-    guess = splice(old.description, clean_fragment(before.text), new.description)
-    ratios, decode_ratios = [], []
-    for pair in range(options.pairs):
-        arms = [request(new), request(new, guess)]
-        runs = {bool(asked.previous): once(asked) for asked in (arms if pair % 2 == 0 else arms[::-1])}
-        (cold,), (warm,) = runs[False].completions, runs[True].completions
-        ratios.append(cold.seconds / warm.seconds)
-        decode_ratios.append(runs[True].decode_tokens_per_second / runs[False].decode_tokens_per_second)
-    low, middle, high = np.quantile(ratios, (0.1, 0.5, 0.9))
-    print(
-        f"{options.model.name}: old {len(before.tokens)} tokens, new {len(cold.tokens)} ({cold.reason.value}), same"
-        f" text {warm.text == cold.text}\n"
-        f"accepted {warm.accepted} of {warm.drafted} = {warm.accepted / max(1, warm.drafted):.3f};"
-        f" target passes {warm.target_passes} of {cold.target_passes}\n"
-        f"wall time with the prompt x{middle:.2f} ({low:.2f}-{high:.2f}), without it x{np.median(decode_ratios):.2f},"
-        f" {options.pairs} pairs"
-    )
+    print(f"{machine()}, {options.threads} threads, one lane")
+    for model in options.models:
+        wall = 2.0 if "wide" in model.name else None
+        report(model, item_added(), options, most_passes=0.1, wall=wall)
+    if options.brief:
+        report(options.brief, sentence_changed(), options, most_passes=0.5, wall=None)
 
 
 if __name__ == "__main__":

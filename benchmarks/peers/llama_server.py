@@ -1,12 +1,14 @@
 """The same five prompts through llama-server and through pagec, in turn.
 
     bash benchmarks/peers/build_llama_server.sh
-    python -m benchmarks.peers.llama_server build/llama-server/cmake/bin/llama-server wide.gguf --pairs 5
+    python -m benchmarks.peers.llama_server build/llama-server/cmake/bin/llama-server wide.gguf
 
-Server: default flags but `-np 5 -kvu`, a context of five lanes, two threads, a fresh process each run, on loopback;
-one short request first, so that it is warm. Both get the tokens of pagec's rendered prompts at once and write as many
-tokens as pagec's plain run wrote for the prompt, arg-max. Figures: time from the first request to the last answer,
-prompts included, and tokens a second while decoding; the server's decode rate is by its own timings.
+Server: built from the same llama.cpp, default flags but `-np 5 -kvu`, and `--spec-type draft-mtp --spec-draft-n-max N`
+for its drafting arms; a fresh process each run, on loopback. pagec: a fresh engine each run; `auto` starts from what
+two runs before stored, as in the third build on a machine. One short request first, so that both are warm. Both get
+the tokens of pagec's rendered prompts at once and write as many tokens as pagec's plain run wrote for the prompt,
+arg-max. Each round runs every arm once, the order is rotated. Figures: time from the first request to the last answer,
+prompts included, and tokens a second while decoding; the server's by its own timings, all tokens by its slowest slot.
 """
 
 from __future__ import annotations
@@ -14,8 +16,10 @@ from __future__ import annotations
 import argparse
 import concurrent.futures
 import json
+import re
 import socket
 import subprocess
+import tempfile
 import time
 import urllib.request
 from dataclasses import dataclass, replace
@@ -24,39 +28,41 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.workload import arm, longest, sample_requests
-from pagecompiler.engine.llama.chat import PromptWriter
-from pagecompiler.engine.llama.engine import LlamaEngine, model_template
-from pagecompiler.engine.llama.library import Model
+from benchmarks.peers.llama_class import prompts_of
+from benchmarks.workload import Interval, arm, longest, machine, room, run_in, sample_requests, verdict
+from pagecompiler.engine.llama.engine import LlamaEngine
+from pagecompiler.engine.llama.support import native_support
 from pagecompiler.engine.types import Request
 
 LANES = 5
-ROOM = 4096
+DEPTHS = (1, 2, 3)
+PLAIN_RATIO, MTP_RATIO, TIME_RATIO, TIME_STRETCH = 1.0, 1.1, 0.85, 0.75
+LEARNING_RUNS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Seconds from the first request to the last answer, and tokens a second while decoding."""
+    """Seconds from the first request to the last answer, tokens a second while decoding, and the answers."""
 
     seconds: float
     decode_rate: float
-    tokens: int
+    answers: list[list[int]]
 
 
 class Server:
-    """A llama-server process on a free port of loopback."""
+    """A llama-server process on a free port of loopback; `log` is what it printed so far."""
 
-    def __init__(self, binary: Path, model: Path, *, threads: int, depth: int) -> None:
+    def __init__(self, binary: Path, model: Path, *, depth: int) -> None:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self._port = probe.getsockname()[1]
         command = [
-            str(binary), "-m", str(model), "--host", "127.0.0.1", "--port", str(self._port), "-np", str(LANES), "-kvu",
-            "-c", str(LANES * ROOM), "-t", str(threads), "-tb", str(threads),
+            str(binary), "-m", str(model), "--host", "127.0.0.1", "--port", str(self._port), "-np", str(LANES), "-kvu"
         ]  # fmt: skip
         if depth:
             command += ["--spec-type", "draft-mtp", "--spec-draft-n-max", str(depth)]
-        self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115
+        self._process = subprocess.Popen(command, stdout=self._log, stderr=subprocess.STDOUT)
 
     def __enter__(self) -> Server:
         for _ in range(600):
@@ -70,12 +76,18 @@ class Server:
     def __exit__(self, *exception: object) -> None:
         self._process.terminate()
         self._process.wait()
+        self._log.close()
+
+    @property
+    def log(self) -> str:
+        self._log.seek(0)
+        return self._log.read().decode("utf-8", "replace")
 
     def complete(self, tokens: tuple[int, ...], count: int) -> dict[str, Any]:
         """Write `count` tokens behind a prompt."""
         body = {
             "prompt": list(tokens), "n_predict": count, "temperature": 0, "samplers": ["top_k"], "top_k": 1,
-            "cache_prompt": False, "ignore_eos": True,
+            "ignore_eos": True, "return_tokens": True,
         }  # fmt: skip
         request = urllib.request.Request(
             f"http://127.0.0.1:{self._port}/completion",
@@ -87,33 +99,65 @@ class Server:
             return found
 
 
-def through_server(
-    options: argparse.Namespace, prompts: list[tuple[int, ...]], counts: list[int], depth: int
-) -> Result:
-    with Server(options.binary, options.model, threads=options.threads, depth=depth) as server:
-        server.complete(prompts[0][:20], 4)
-        started = time.perf_counter()
-        with concurrent.futures.ThreadPoolExecutor(LANES) as pool:
-            answers = list(pool.map(server.complete, prompts, counts))
-        seconds = time.perf_counter() - started
-    written = sum(answer["tokens_predicted"] for answer in answers)
-    slowest = max(answer["timings"]["predicted_ms"] for answer in answers) / 1000
-    return Result(seconds, written / slowest, written)
+class Peers:
+    """Both sides with the same work."""
+
+    def __init__(self, options: argparse.Namespace, tuning: Path) -> None:
+        self._options = options
+        self._tuning = tuning
+        self._requests = longest(sample_requests(), LANES)
+        self._room = room(self._requests, LANES)
+        self._prompts = prompts_of(options.model, self._requests)
+        self.expected = self.pagec("plain", self._requests).answers
+        self._counts = [len(answer) for answer in self.expected]
+        self._exact = [replace(r, max_tokens=count) for r, count in zip(self._requests, self._counts, strict=True)]
+
+    def describe(self) -> str:
+        with Server(self._options.binary, self._options.model, depth=0) as server:
+            threads = re.search(r"n_threads = (\d+)", server.log)
+        return (
+            f"{self._options.model.name}, {machine()}; {sum(map(len, self._prompts))} prompt tokens,"
+            f" {sum(self._counts)} tokens to write; llama-server {threads[1] if threads else 'unknown'} threads,"
+            f" pagec {self._options.threads}; pagec's llama.cpp: {native_support().system}"
+        )
+
+    def run(self, name: str) -> Result:
+        """`pagec auto`, `server mtp:2`, …"""
+        side, _, which = name.partition(" ")
+        if side == "pagec":
+            return self.pagec(which, self._exact)
+        return self.server(int(which.partition(":")[2] or 0))
+
+    def server(self, depth: int) -> Result:
+        with Server(self._options.binary, self._options.model, depth=depth) as server:
+            server.complete(self._prompts[0][:20], 4)
+            started = time.perf_counter()
+            with concurrent.futures.ThreadPoolExecutor(LANES) as pool:
+                answers = list(pool.map(server.complete, self._prompts, self._counts))
+            seconds = time.perf_counter() - started
+        slowest = max(answer["timings"]["predicted_ms"] for answer in answers) / 1000
+        tokens = [answer["tokens"] for answer in answers]
+        return Result(seconds, (sum(map(len, tokens)) - LANES) / slowest, tokens)
+
+    def pagec(self, name: str, requests: list[Request]) -> Result:
+        tuning = self._tuning if name == "auto" else None
+        with LlamaEngine(
+            self._options.model, decoding=arm(name), threads=self._options.threads, context_tokens=self._room,
+            tuning=tuning,
+        ) as engine:  # fmt: skip
+            run_in(engine, [replace(requests[0], max_tokens=4)])
+            started = time.perf_counter()
+            done = run_in(engine, requests)
+            seconds = time.perf_counter() - started
+        return Result(seconds, done.decode_tokens_per_second, [list(c.tokens) for c in done.completions])
 
 
-def through_pagec(options: argparse.Namespace, requests: list[Request], name: str) -> Result:
-    with LlamaEngine(options.model, decoding=arm(name), threads=options.threads) as engine:
-        engine.submit(replace(requests[0], max_tokens=4))
-        list(engine.events())
-        before = replace(engine.stats())
-        started = time.perf_counter()
-        for request in requests:
-            engine.submit(request)
-        list(engine.events())
-        seconds = time.perf_counter() - started
-        stats = engine.stats()
-        tokens = stats.tokens - before.tokens
-        return Result(seconds, (tokens - len(requests)) / (stats.verify_seconds - before.verify_seconds), tokens)
+def best(results: dict[str, list[Result]], side: str, key: str) -> str:
+    """The arm of a side with the best median of a figure."""
+    names = [name for name in results if name.startswith(side)]
+    if key == "seconds":
+        return min(names, key=lambda name: float(np.median([r.seconds for r in results[name]])))
+    return max(names, key=lambda name: float(np.median([r.decode_rate for r in results[name]])))
 
 
 def main() -> None:
@@ -121,37 +165,45 @@ def main() -> None:
     parser.add_argument("binary", type=Path)
     parser.add_argument("model", type=Path)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
-    requests = longest(sample_requests(), LANES)
-    model = Model(options.model)
-    writer = PromptWriter(model, model_template(model))
-    prompts = [writer.write(request.messages).tokens for request in requests]
-    model.close()
-    with LlamaEngine(options.model, decoding=arm("plain"), threads=options.threads) as engine:
-        numbers = [engine.submit(request) for request in requests]
-        ended = {event.request: event.completion for event in engine.events() if event.completion}
-    counts = [len(completion.tokens) for number in numbers if (completion := ended[number]) is not None]
-    exact = [replace(request, max_tokens=count) for request, count in zip(requests, counts, strict=True)]
-    for ours, depth in (("plain", 0), ("mtp:1", 1), ("mtp:2", 2), ("auto", 0)):
-        pairs = []
-        for pair in range(options.pairs):
-            calls = [
-                lambda: through_pagec(options, exact, ours),  # noqa: B023  # called in this turn
-                lambda: through_server(options, prompts, counts, depth),  # noqa: B023
-            ]
-            results = [call() for call in (calls if pair % 2 == 0 else calls[::-1])]
-            pairs.append(results if pair % 2 == 0 else results[::-1])
-        rates = [mine.decode_rate / theirs.decode_rate for mine, theirs in pairs]
-        times = [mine.seconds / theirs.seconds for mine, theirs in pairs]
-        low, middle, high = np.quantile(rates, (0.1, 0.5, 0.9))
+    ways = ["plain", *(f"mtp:{depth}" for depth in DEPTHS)]
+    names = [f"{side} {way}" for side in ("pagec", "server") for way in ways] + ["pagec auto"]
+    with tempfile.TemporaryDirectory() as folder:
+        peers = Peers(options, Path(folder) / "tuning.json")
+        print(peers.describe(), flush=True)
+        for _ in range(LEARNING_RUNS):
+            peers.run("pagec auto")
+        results: dict[str, list[Result]] = {name: [] for name in names}
+        for number in range(options.rounds):
+            turn = number % len(names)
+            for name in names[turn:] + names[:turn]:
+                results[name].append(peers.run(name))
+    for name, runs in results.items():
+        same = sum(a == b for a, b in zip(runs[-1].answers, peers.expected, strict=True))
         print(
-            f"pagec {ours} / llama-server {'draft-mtp ' + str(depth) if depth else 'plain'}:"
-            f" decode rate x{middle:.2f} ({low:.2f}-{high:.2f}),"
-            f" time to all answers x{np.median(times):.2f}"
-            f" ({np.median([mine.seconds for mine, _ in pairs]):.2f} s and"
-            f" {np.median([theirs.seconds for _, theirs in pairs]):.2f} s), {options.pairs} pairs",
-            flush=True,
+            f"{name:<13} {np.median([r.decode_rate for r in runs]):7.1f} tok/s decoding,"
+            f" {np.median([r.seconds for r in runs]):.2f} s to all answers, {same} of {LANES} as pagec's plain ones"
+        )
+
+    def ratio(ours: str, theirs: str, key: str) -> Interval:
+        pairs = zip(results[ours], results[theirs], strict=True)
+        return Interval.of([getattr(a, key) / getattr(b, key) for a, b in pairs])
+
+    for way in ways:
+        figure = ratio(f"pagec {way}", f"server {way}", "decode_rate")
+        wanted = PLAIN_RATIO if way == "plain" else MTP_RATIO
+        print(f"decoding, {way} to {way}: {figure}, wanted {wanted}: {verdict(figure.median >= wanted)}")
+    theirs = best({name: runs for name, runs in results.items() if "mtp" in name}, "server", "decode_rate")
+    ours = best({name: runs for name, runs in results.items() if "mtp" in name}, "pagec", "decode_rate")
+    figure = ratio(ours, theirs, "decode_rate")
+    print(f"decoding, {ours} to {theirs}: {figure}, wanted {MTP_RATIO}: {verdict(figure.median >= MTP_RATIO)}")
+    fastest = best(results, "server", "seconds")
+    for name in ("pagec auto", best(results, "pagec", "seconds")):
+        figure = ratio(name, fastest, "seconds")
+        print(
+            f"time to all answers, {name} to {fastest}: {figure}, wanted {TIME_RATIO}:"
+            f" {verdict(figure.median <= TIME_RATIO)}; stretch {TIME_STRETCH}: {verdict(figure.median <= TIME_STRETCH)}"
         )
 
 

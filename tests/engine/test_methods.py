@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.edits import edits
 from pagecompiler.engine.base import ModelLoadError
 from pagecompiler.engine.llama import engine as engine_module
 from pagecompiler.engine.llama.drafting.mtp import Mtp
@@ -29,6 +30,7 @@ from .tiny_models import write_llama, write_mtp_block, write_qwen35, write_witho
 
 LENGTHS = (40, 22, 33, 28, 37)
 PLAIN = Decoding(Method.PLAIN)
+ODD = 120  # a token that the answers do not hold
 
 
 def make_engine(path: Path, decoding: Decoding, **more) -> LlamaEngine:
@@ -210,43 +212,15 @@ def test_five_lanes_are_one_pass_over_the_weights_a_step(hybrid_path, monkeypatc
     assert set(passes) == {1}
 
 
-def edits(answer: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
-    """Twenty ways in which an old answer differs from the new one."""
-    middle, third = len(answer) // 2, len(answer) // 3
-    odd = 120
-    return {
-        "nothing": answer,
-        "one token": (*answer[:middle], odd, *answer[middle + 1 :]),
-        "the first token": (odd, *answer[1:]),
-        "the last token": (*answer[:-1], odd),
-        "one added": (*answer[:middle], odd, *answer[middle:]),
-        "one missing": (*answer[:middle], *answer[middle + 1 :]),
-        "ten added": (*answer[:middle], *[odd] * 10, *answer[middle:]),
-        "ten missing": (*answer[:third], *answer[third + 10 :]),
-        "a piece doubled": (*answer[:middle], *answer[third:middle], *answer[middle:]),
-        "a piece moved": (*answer[middle:], *answer[:middle]),
-        "the beginning missing": answer[third:],
-        "the end missing": answer[:third],
-        "an end added": (*answer, *[odd] * 20),
-        "a beginning added": (*[odd] * 9, *answer),
-        "every fifth token": tuple(odd if i % 5 == 4 else token for i, token in enumerate(answer)),
-        "every other token": tuple(odd if i % 2 else token for i, token in enumerate(answer)),
-        "all tokens": (odd,) * len(answer),
-        "backwards": answer[::-1],
-        "one token only": answer[:1],
-        "much longer": answer * 6,
-    }
-
-
 def test_any_previous_answer_gives_the_same_answer(model_path, evaluation):
     plain = answers(model_path, PLAIN)
     evaluation.check_approved(requests(), plain)
-    kinds = list(edits(plain[0].tokens))
+    kinds = list(edits(plain[0].tokens, ODD))
     assert len(kinds) == 20
     with make_engine(model_path, Decoding(Method.AUTO)) as engine:
         for kind in kinds:
             asked = [
-                ask(content, max_tokens=length, previous=edits(c.tokens)[kind])
+                ask(content, max_tokens=length, previous=edits(c.tokens, ODD)[kind])
                 for content, length, c in zip(KINDS, LENGTHS, plain, strict=True)
             ]
             completions = run(engine, asked)
