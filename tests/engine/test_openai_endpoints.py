@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from datetime import UTC, datetime
 
 import pytest
 
 from pagecompiler.engine.openai.client import retry_seconds
-from pagecompiler.engine.openai.endpoints import CUTS_FORGOTTEN_AFTER, Endpoint, Policy, Pool
+from pagecompiler.engine.openai.endpoints import CUTS_FORGOTTEN_AFTER, SAID_WHEN_BUSY, Endpoint, Policy, Pool
 from pagecompiler.engine.openai.faults import FaultKind, SendError
 from pagecompiler.engine.openai.stream import MAX_EVENT_BYTES, Piece, Usage, event_data, parse_piece
 
@@ -59,6 +60,12 @@ def test_refusals_of_one_moment_count_once() -> None:
     for _ in range(4):
         server.failed(BUSY, epoch, 0.0)
     assert server.limit == 2 and server.paused_until <= POLICY.pause
+
+
+def test_a_server_that_stays_busy_is_said_once() -> None:
+    server = endpoint()
+    said = [server.failed(BUSY, server.epoch, 0.0) for _ in range(SAID_WHEN_BUSY + 2)]
+    assert said == [False] * (SAID_WHEN_BUSY - 1) + [True, False, False]
 
 
 def test_retry_after_is_kept_and_bounded() -> None:
@@ -222,9 +229,10 @@ def test_events_come_whole_whatever_the_chunks(size: int) -> None:
     assert _events(*chunks) == ["eins", "zwei\ndrei", "häl"]
 
 
-def test_a_line_without_end_is_refused() -> None:
+@pytest.mark.parametrize("chunk", [b"x" * 65536, b"data:\n" * 10_000], ids=["line", "event"])
+def test_what_never_ends_is_refused(chunk: bytes) -> None:
     with pytest.raises(SendError, match="more than"):
-        _events(*[b"x" * 65536] * (MAX_EVENT_BYTES // 65536 + 1))
+        _events(*[chunk] * (MAX_EVENT_BYTES // len(chunk) + 2))
 
 
 def test_pieces() -> None:
@@ -235,6 +243,12 @@ def test_pieces() -> None:
     assert parse_piece('{"choices": null, "usage": {"completion_tokens": 3}}') == Piece(usage=Usage(tokens=3))
     assert parse_piece('{"choices": [], "usage": null}') == Piece()
     assert parse_piece('{"choices": [{"delta": {"content": "a\\ud83d"}}]}') == Piece("a\ufffd")
+    guesses = '{"num_draft_tokens": 5, "acceptance_histogram": %s}'
+    for histogram in ([1, 2, -3], ["1"], [1] * 1000, None):
+        told = parse_piece(
+            '{"choices": [], "metrics": {"speculative_decoding": %s}}' % (guesses % json.dumps(histogram))
+        )
+        assert told.usage == Usage(drafted=5)
     for damaged in ('{"completion_tokens": "3"}', '{"completion_tokens": -3}', '{"completion_tokens": true}', "[]"):
         assert parse_piece(f'{{"choices": [], "usage": {damaged}}}').usage in (None, Usage())
 

@@ -206,6 +206,17 @@ def test_usage_and_speculative_figures(connect: Engines, told: dict[str, Any]) -
     assert (stats.tokens, stats.drafted, stats.accepted, stats.prompt_reused) == (40, 25, 20, 64)
 
 
+def test_a_count_that_cannot_be_is_not_believed(connect: Engines) -> None:
+    async def boasts(stream: Stream) -> None:
+        await stream.open()
+        await stream.text("<p>a</p>")
+        await stream.finish(usage={"completion_tokens": 10**15})
+
+    with FakeServer(act=boasts) as server:
+        (completion,) = run(connect(server), [ask()])
+    assert (completion.text, len(completion.tokens)) == ("<p>a</p>", 1)
+
+
 METRICS = """# HELP vllm:spec_decode_num_drafts_total passes
 vllm:spec_decode_num_drafts_total{engine="0",model_name="m"} 10.0
 vllm:spec_decode_num_draft_tokens_total{engine="0",model_name="m"} 30.0
@@ -308,6 +319,13 @@ async def drips(stream: Stream) -> None:
         await asyncio.sleep(0.02)
 
 
+async def drips_headers(stream: Stream) -> None:
+    await stream.raw(b"HTTP/1.1 200 OK\r\nX-Long: ")
+    for _ in range(1000):
+        await stream.raw(b"x")
+        await asyncio.sleep(0.02)
+
+
 async def deep_json(stream: Stream) -> None:
     await stream.open()
     await stream.event("[" * 200_000)
@@ -338,10 +356,11 @@ PASSING = {
     "deep JSON": deep_json,
     "hangs": hangs,
     "drips": drips,
+    "drips headers": drips_headers,
     "pings only": pings_only,
     "falls silent": falls_silent,
 }
-SILENT = {"hangs", "drips", "pings only", "falls silent"}
+SILENT = {"hangs", "drips", "drips headers", "pings only", "falls silent"}
 
 
 @pytest.mark.parametrize("name", PASSING)

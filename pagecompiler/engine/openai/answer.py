@@ -86,8 +86,8 @@ class Answer:
 
     @property
     def tokens(self) -> int:
-        """Tokens so far; where the server does not count them, pieces."""
-        return max(self._usage.tokens, self._pieces)
+        """Tokens so far; where the server does not count them, or counts more than it may write, pieces."""
+        return max(self._usage.tokens if self._usage.tokens <= self._request.max_tokens else 0, self._pieces)
 
     @property
     def drafted(self) -> int:

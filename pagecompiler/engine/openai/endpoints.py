@@ -42,6 +42,9 @@ class Policy:
 
 SERIAL_AFTER_CUTS = 2
 CUTS_FORGOTTEN_AFTER = 50
+SAID_WHEN_BUSY = 3
+"""Refusals in a row, without an answer between them, after which the user is told."""
+
 _QUEUE_FACTOR = 4.0
 
 
@@ -114,7 +117,7 @@ class Endpoint:
             return worse
         if fault.kind is FaultKind.BUSY:
             self._busy_until(fault, epoch, now)
-            return False
+            return self._busy >= SAID_WHEN_BUSY and self._leave_alone()
         if self.cut_by_others(fault):
             return self._cut()
         if fault.kind is FaultKind.REFUSED or now < self.paused_until:
@@ -127,8 +130,7 @@ class Endpoint:
         if fault.kind in (FaultKind.BROKEN, FaultKind.CUT) and self.failures == 1:
             return False
         self.paused_until = max(self.paused_until, now + self._pause(self.failures))
-        worse, self._left_alone = not self._left_alone, True
-        return worse
+        return self._leave_alone()
 
     def cut_by_others(self, fault: SendError) -> bool:
         """Whether an answer was cut while others were running."""
@@ -138,6 +140,11 @@ class Endpoint:
         """Whether waiting for it is in vain. After a long outage the next try says more than the time does."""
         failing = self.failures > 1 and not self.running and now - self.failing_since >= self.policy.patience
         return bool(self.unusable) or failing
+
+    def _leave_alone(self) -> bool:
+        """Whether that is new."""
+        new, self._left_alone = not self._left_alone, True
+        return new
 
     def _busy_until(self, fault: SendError, epoch: int, now: float) -> None:
         self._busy += epoch == self.epoch

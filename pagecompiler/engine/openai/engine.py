@@ -217,9 +217,7 @@ class OpenAIEngine:
                     break
         if answer.thought and not endpoint.thinks:
             endpoint.thinks = True
-            self._learn(
-                f"{endpoint.url}: the model thinks before it writes, switch that off there"
-            )
+            self._learn(f"{endpoint.url}: the model thinks before it writes, switch that off there")
         return answer.completion()
 
     async def _next(self, pieces: AsyncGenerator[Piece, None], answer: Answer) -> Piece | None:

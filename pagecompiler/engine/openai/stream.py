@@ -15,6 +15,7 @@ from pagecompiler.engine.openai.faults import FaultKind, SendError, status_error
 
 MAX_EVENT_BYTES = 1 << 20
 END = "[DONE]"
+_MOST_POSITIONS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,7 @@ async def event_data(chunks: AsyncIterator[bytes]) -> AsyncGenerator[str, None]:
     """The data of each server-sent event; comments and other fields are left out. Raises SendError."""
     buffer = b""
     data: list[bytes] = []
+    held = 0  # bytes of the lines in `data`
     async for chunk in chunks:
         buffer += chunk
         *lines, buffer = buffer.split(b"\n")
@@ -51,10 +53,11 @@ async def event_data(chunks: AsyncIterator[bytes]) -> AsyncGenerator[str, None]:
             line = line.removesuffix(b"\r")
             if line.startswith(b"data:"):
                 data.append(line[5:].removeprefix(b" "))
+                held += len(line) + 1
             elif not line and data:
                 yield _text(data)
-                data = []
-        if len(buffer) + sum(map(len, data)) > MAX_EVENT_BYTES:
+                data, held = [], 0
+        if len(buffer) + held > MAX_EVENT_BYTES:
             raise SendError(FaultKind.BROKEN, f"an event of more than {MAX_EVENT_BYTES} bytes")
     # An event without its empty line is unfinished and never used.
 
@@ -128,7 +131,9 @@ def _usage(chunk: dict[str, Any]) -> Usage | None:
 
 def _by_position(histogram: Any) -> tuple[int, ...]:
     """How many guesses were accepted at each position; the histogram says how many passes accepted exactly N."""
-    if not isinstance(histogram, list) or not all(type(count) is int and count >= 0 for count in histogram):
+    if not isinstance(histogram, list) or len(histogram) > _MOST_POSITIONS:
+        return ()
+    if not all(type(count) is int and count >= 0 for count in histogram):
         return ()
     return tuple(sum(histogram[position:]) for position in range(1, len(histogram)))
 
