@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
 # All checks that need a GPU, in one go and without a network: `bash benchmarks/gpu.sh`, about seven minutes.
-# It needs a Python with pagec and a llama-cpp-python that was built for the GPU (docs/qwen.md), 7 GB of memory or disk
-# and 9 GB on the card. `--dry-run` does the same with a small model, on whatever is there, in a minute.
-#   PYTHON   the interpreter                 [.venv/bin/python]
+# It needs a Python with pagec and a llama-cpp-python that was built for the GPU (docs/qwen.md), or PACK, a file of
+# `python -m benchmarks.gpu_pack` with all of these and the same version of Python; 7 GB of memory or disk and 9 GB on
+# the card. `--dry-run` does the same with a small model, on whatever is there, in a minute.
+#   PYTHON   the interpreter                 [.venv/bin/python, with PACK python3]
+#   PACK     packages to unpack and use      [none]
+#   BANDWIDTH  of the card in GB/s           [what plain decoding reaches with one lane]
 #   WORK     where the models are written    [/dev/shm, else a temporary folder]
 #   OUT      where gpu.json and gpu.txt go   [benchmarks/results]
 #   SECONDS_AN_ARM                           [8]
@@ -16,7 +19,9 @@ elif [[ $# -gt 0 ]]; then
   echo "usage: bash benchmarks/gpu.sh [--dry-run]" >&2
   exit 2
 fi
-python=${PYTHON:-.venv/bin/python}
+default=.venv/bin/python
+[[ -z ${PACK:-} ]] || default=python3
+python=${PYTHON:-$default}
 out=${OUT:-benchmarks/results}
 base=${WORK:-/dev/shm}
 [[ -d $base && -w $base ]] || base=${TMPDIR:-/tmp}
@@ -24,6 +29,11 @@ work=$(mktemp -d "$base/pagec-gpu.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$out"
 export PYTHONPATH=$PWD PYTHONUNBUFFERED=1
+if [[ -n ${PACK:-} ]]; then
+  mkdir "$work/site"
+  tar -xJf "$PACK" -C "$work/site"
+  PYTHONPATH=$work/site:$PWD
+fi
 
 {
   date -u +%Y-%m-%dT%H:%MZ
@@ -43,6 +53,6 @@ sys.exit(not any(device.gpu for device in devices()))' || {
   "$python" -m benchmarks.trim_synthetic "$work/model.gguf" "$work/trimmed.gguf" "$rows"
   "$python" -m pagecompiler.cli model info "$work/model.gguf"
   "$python" -m benchmarks.gpu_arms "$work/model.gguf" --trimmed "$work/trimmed.gguf" --seconds "$arm" \
-    --json "$out/gpu.json"
+    ${BANDWIDTH:+--bandwidth "$BANDWIDTH"} --json "$out/gpu.json"
 } | tee "$out/gpu.txt"
-echo "The figures: $out/gpu.txt and $out/gpu.json"
+echo "The figures: $out/gpu.txt and $out/gpu.json, after $SECONDS seconds"

@@ -11,11 +11,12 @@ import argparse
 import json
 import os
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.device_argmax import DeviceArgmax
 from pagecompiler.engine.llama.library import Context, Model, devices, native_support
 from pagecompiler.engine.llama.target import NEXTN, Batch
 from pagecompiler.engine.shape import EMBEDDING, MTP_BLOCK, read_shape
@@ -30,27 +31,30 @@ CHUNK = 128
 
 @dataclass(frozen=True)
 class Arm:
-    """One way of decoding."""
+    """One way of decoding. `device_argmax` picks guesses on the device, without copying logits."""
 
     method: str
     lanes: int
     depth: int
+    device_argmax: bool = False
 
 
 @dataclass(frozen=True)
 class Result:
-    """`target_ms` and `draft_ms` are milliseconds a step; `gigabytes` are weights read a token."""
+    """`passes` are those of the target, `target_ms` and `draft_ms` milliseconds of each; `gigabytes` are weights read a
+    token, `share` says how much of the memory bandwidth that is."""
 
     method: str
     lanes: int
     depth: int
     tokens_per_second: float
-    steps: int
-    tokens_per_step: float
+    passes: int
+    tokens_per_pass: float
     target_ms: float
     draft_ms: float
     gigabytes: float
     gigabytes_per_second: float
+    share: float = 0.0
 
 
 class Bench:
@@ -72,7 +76,8 @@ class Bench:
         self.target = Context(target, **kind, outputs=outputs, rollback=arm.depth, taps=taps)
         self.drafter = None
         if drafter is not None:
-            self.drafter = Context(drafter, **kind, outputs=arm.lanes, taps=(NEXTN,), mtp=True)
+            drafting = DeviceArgmax if arm.device_argmax else Context
+            self.drafter = drafting(drafter, **kind, outputs=arm.lanes, taps=(NEXTN,), mtp=True)
         self.lengths = [PROMPT_TOKENS] * arm.lanes
         self.hidden = np.zeros((arm.lanes, target.width), np.float32)
         for lane in range(arm.lanes):
@@ -96,7 +101,7 @@ class Bench:
             batch = Batch()
             for lane in lanes:
                 batch.add(lane, self.tokens(1), self.lengths[lane] + number, wanted=1)
-            self.drafter.decode(batch, self.hidden).argmax(axis=1)
+            self.drafter.best(batch, self.hidden)
             self.hidden = self.drafter.hidden(NEXTN).copy()
         drafted = time.perf_counter()
         batch = Batch()
@@ -172,6 +177,7 @@ def main() -> None:
     parser.add_argument("model", type=Path)
     parser.add_argument("--trimmed", type=Path)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--bandwidth", type=float, help="GB/s; default: what plain decoding reaches with one lane")
     parser.add_argument("--seconds", type=float, default=8.0, help="of each arm")
     arguments = parser.parse_args()
     layers = -1 if native_support().gpu else 0
@@ -189,23 +195,27 @@ def main() -> None:
         kept = len(read_trimmed(arguments.trimmed).rows)
         cut = Model(arguments.trimmed, gpu_layers=layers, load_mtp=True)
         sources.append(("trimmed", cut, kept, draft_bytes(shape, kept).after))
-    results = []
-    print("method   lanes depth  tokens/s  tokens/step  target ms  draft ms  GB/token   GB/s")
+    results: list[Result] = []
+    bandwidth = arguments.bandwidth
+    print("method       lanes depth  tokens/s  passes  tokens/pass  target ms  draft ms  GB/token  GB/s  of bandwidth")
     for lanes in (1, 5):
-        arms = [(Arm("plain", lanes, 0), None, shape.vocabulary, 0)]
+        arms: list[tuple[Arm, Model | None, int, int]] = [(Arm("plain", lanes, 0), None, shape.vocabulary, 0)]
         for name, model, words, size in sources:
             arms += [(Arm(name, lanes, depth), model, words, size) for depth in range(1, len(RATES) + 1)]
+        arms.append((Arm("mtp, argmax", lanes, 1, device_argmax=True), target, shape.vocabulary, full))
         for arm, drafter, words, size in arms:
             found = run_arm(target, drafter, arm, seconds=arguments.seconds, words=words, sizes=(weights, size))
+            bandwidth = bandwidth or found.gigabytes_per_second
+            found = replace(found, share=found.gigabytes_per_second / bandwidth)
             results.append(found)
             print(
-                f"{found.method:<8} {lanes:>5} {found.depth:>5} {found.tokens_per_second:>9.1f}"
-                f" {found.tokens_per_step:>12.2f} {found.target_ms:>10.2f} {found.draft_ms:>9.2f}"
-                f" {found.gigabytes:>9.3f} {found.gigabytes_per_second:>6.0f}",
+                f"{found.method:<12} {lanes:>5} {found.depth:>5} {found.tokens_per_second:>9.1f} {found.passes:>7}"
+                f" {found.tokens_per_pass:>12.2f} {found.target_ms:>10.2f} {found.draft_ms:>9.2f}"
+                f" {found.gigabytes:>9.3f} {found.gigabytes_per_second:>5.0f} {100 * found.share:>11.0f} %",
                 flush=True,
             )
     if arguments.json is not None:
-        report = {"version": 1, "rates": RATES, "model": str(arguments.model), "arms": [asdict(r) for r in results]}
+        report = {"version": 1, "rates": RATES, "bandwidth": bandwidth, "arms": [asdict(r) for r in results]}
         arguments.json.write_text(json.dumps(report, indent=1), encoding="utf-8")
 
 

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Makes .venv and installs pagec into it: `bash scripts/setup.sh [EXTRA]`. Says what is missing before it starts.
-# CUDA=1, METAL=1 or VULKAN=1 builds llama.cpp for that kind of GPU.
+# CUDA=1, METAL=1 or VULKAN=1 builds llama.cpp for that kind of GPU, and installs what `pagec model pull` and
+# `pagec model trim` need.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 extra=${1:-}
-target=.${extra:+[$extra]}
+package=$(sed -n 's/^  "\(llama-cpp-python>=[^"]*\)",$/\1/p' pyproject.toml | head -n 1)
 
 missing() {
   printf 'pagec cannot be installed yet: %s\n' "$1" >&2
@@ -50,30 +51,10 @@ done
 supports_gpu() {
   .venv/bin/python -c 'import sys, llama_cpp; sys.exit(not llama_cpp.llama_supports_gpu_offload())' 2>/dev/null
 }
-if [[ -n $gpu ]] && ! supports_gpu; then
-  [[ $gpu != CUDA ]] || command -v nvcc >/dev/null || {
-    echo "CUDA=1 needs the CUDA toolkit: nvcc is not in the PATH. https://developer.nvidia.com/cuda-downloads" >&2
-    exit 1
-  }
-  has_compiler || missing "llama.cpp is compiled here and needs a C and a C++ compiler." g++ gcc-c++ "xcode-select --install"
-  echo "Compiling llama.cpp for $gpu, which takes long. What is installed stays until that is done."
-  wheels=$(mktemp -d)
-  trap 'rm -rf "$wheels"' EXIT
-  CMAKE_ARGS="-DGGML_$gpu=on ${CMAKE_ARGS:-}" .venv/bin/python -m pip wheel --quiet --disable-pip-version-check \
-    --no-deps --no-cache-dir --wheel-dir "$wheels" \
-    "$(sed -n 's/^  "\(llama-cpp-python>=[^"]*\)",$/\1/p' pyproject.toml | head -n 1)"
-  .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall "$wheels"/*.whl
-fi
-
-if ! .venv/bin/python -c 'import llama_cpp' 2>/dev/null; then
-  has_compiler || missing "llama.cpp is compiled here and needs a C and a C++ compiler." g++ gcc-c++ "xcode-select --install"
-  echo "Installing pagec. llama.cpp is compiled for this machine the first time, which takes about five minutes;"
-  echo "pip says every minute that it is still running."
-fi
-
 # pip lists every requirement; only what takes long, what fails and the sum are shown. (Not with awk: Debian's waits
 # until a block of its input is full.)
-.venv/bin/python -m pip install --disable-pip-version-check --progress-bar off -e "$target" |
+shortly() {
+  local line words
   while IFS= read -r line; do
     case $line in
       *"Building wheel for "* | *"still running"* | *[Ee]rror* | *ERROR*) printf '%s\n' "$line" ;;
@@ -83,3 +64,31 @@ fi
         ;;
     esac
   done
+}
+if [[ -n $gpu ]]; then
+  extra=${extra:+$extra,}hub,trim
+fi
+if [[ -n $gpu ]] && ! supports_gpu; then
+  [[ $gpu != CUDA || ! -x /usr/local/cuda/bin/nvcc ]] || PATH=/usr/local/cuda/bin:$PATH
+  [[ $gpu != CUDA ]] || command -v nvcc >/dev/null || {
+    echo "CUDA=1 needs the CUDA toolkit: there is no nvcc in the PATH nor in /usr/local/cuda/bin." >&2
+    echo "  https://developer.nvidia.com/cuda-downloads" >&2
+    exit 1
+  }
+  has_compiler || missing "llama.cpp is compiled here and needs a C and a C++ compiler." g++ gcc-c++ "xcode-select --install"
+  echo "Compiling llama.cpp for $gpu, which takes many minutes; pip says every minute that it is still running."
+  echo "What is installed stays until that is done."
+  wheels=$(mktemp -d)
+  trap 'rm -rf "$wheels"' EXIT
+  CMAKE_ARGS="-DGGML_$gpu=on ${CMAKE_ARGS:-}" .venv/bin/python -m pip wheel --disable-pip-version-check \
+    --progress-bar off --no-deps --no-cache-dir --wheel-dir "$wheels" "$package" | shortly
+  .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall "$wheels"/*.whl
+fi
+
+if ! .venv/bin/python -c 'import llama_cpp' 2>/dev/null; then
+  has_compiler || missing "llama.cpp is compiled here and needs a C and a C++ compiler." g++ gcc-c++ "xcode-select --install"
+  echo "Installing pagec. llama.cpp is compiled for this machine the first time, which takes about five minutes;"
+  echo "pip says every minute that it is still running."
+fi
+
+.venv/bin/python -m pip install --disable-pip-version-check --progress-bar off -e ".${extra:+[$extra]}" | shortly

@@ -23,14 +23,16 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return model, folder / "t.gguf"
 
 
-@pytest.mark.parametrize("arm", [Arm("plain", 2, 0), Arm("mtp", 1, 3), Arm("mtp", 3, 2), Arm("trimmed", 2, 1)])
+@pytest.mark.parametrize(
+    "arm", [Arm("plain", 2, 0), Arm("mtp", 1, 3), Arm("mtp", 3, 2), Arm("trimmed", 2, 1), Arm("argmax", 2, 1, True)]
+)
 def test_an_arm(files: tuple[Path, Path], arm: Arm) -> None:
     target = Model(files[0], load_mtp=True)
     drafter = Model(files[1], load_mtp=True) if arm.method == "trimmed" else target
     words = 256 if arm.method == "trimmed" else 1024
     result = run_arm(target, drafter if arm.depth else None, arm, seconds=0.2, words=words, sizes=(1000, 10))
-    assert result.steps > 0
-    assert arm.lanes <= result.tokens_per_step <= arm.lanes * (1 + arm.depth)
+    assert result.passes > 0
+    assert arm.lanes <= result.tokens_per_pass <= arm.lanes * (1 + arm.depth)
     if drafter is not target:
         drafter.close()
     target.close()

@@ -30,7 +30,7 @@ class FlashAttention(StrEnum):
 class SplitMode(StrEnum):
     """How several GPUs share a model: whole layers each, the rows of each matrix, or not at all (the first GPU).
 
-    llama.cpp's fourth way, `tensor`, is left out: it does not work together with a multi-token-prediction block.
+    llama.cpp's fourth way, `tensor`, is left out: it is reported to crash together with a multi-token-prediction block.
     """
 
     LAYER = "layer"
