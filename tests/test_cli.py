@@ -229,3 +229,25 @@ def test_a_draft_model_of_a_config_file_must_be_there(run: Run) -> None:
     Path("pagec.toml").write_text('[decode]\ndraft_model = "absent"\n', encoding="utf-8")
     assert run(*compile_arguments("spec.yaml")).code == 2
     assert run(*compile_arguments("spec.yaml", "--method", "plain")).code == 0
+
+
+def test_a_report_of_all_pages_is_written_also_when_one_fails(run: Run) -> None:
+    outcome = run(*compile_arguments("spec.yaml", "broken.yaml", "--report", "reports/r.html"))
+    assert (outcome.code, outcome.out) == (1, "output/spec.html\n")
+    assert "report: reports/r.html\n" in outcome.err
+    report = Path("reports/r.html").read_text(encoding="utf-8")
+    assert "3 blocks were written" in report and "no tokens: nothing is decoded" in report
+    assert "unknown key" in report and "headin" in report
+
+
+def test_a_report_never_takes_the_place_of_a_page_or_a_spec(run: Run) -> None:
+    for name in ("output/spec.html", "spec.yaml", "./output/../spec.yaml"):
+        outcome = run(*compile_arguments("spec.yaml", "--report", name))
+        assert outcome.code == 2 and "name another file" in outcome.err
+    assert Path("spec.yaml").read_text(encoding="utf-8") == SPEC and not Path("output").exists()
+
+
+def test_a_report_that_cannot_be_written_is_said(run: Run) -> None:
+    outcome = run(*compile_arguments("spec.yaml", "--report", "spec.yaml/r.html"))
+    assert outcome.code == 1 and "cannot write the report" in outcome.err
+    assert Path("output/spec.html").is_file()

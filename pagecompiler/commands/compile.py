@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,15 +22,26 @@ from pagecompiler.commands.specs import load, read_spec, refuse_folders, shown
 
 if TYPE_CHECKING:
     from pagecompiler.build import CompileOptions, EngineSource, PageResult
+    from pagecompiler.generate import Listener, Progress
+    from pagecompiler.outputs import Output
+    from pagecompiler.reporting.attempts import Attempts
 
 
 @click.command("compile", context_settings=CONTEXT)
 @click.argument("specs", nargs=-1, required=True, metavar="SPEC...")
 @click.option("-o", "--output", metavar="PATH", help="A file (.html), a folder, or - for stdout.  [default: output/]")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object about the build on stdout.")
+@click.option(
+    "--report",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write a report as HTML: the lanes over time, and how every token came to be.",
+)
 @build_options
 @screen_options
-def compile_command(specs: tuple[str, ...], output: str | None, as_json: bool, **options: Any) -> None:
+def compile_command(
+    specs: tuple[str, ...], output: str | None, as_json: bool, report: Path | None, **options: Any
+) -> None:
     """Compile specs into pages; prints the path of each page.
 
     SPEC is a YAML file, or - for stdin. A page that is not valid is never written: then the old one stays.
@@ -36,6 +50,7 @@ def compile_command(specs: tuple[str, ...], output: str | None, as_json: bool, *
     pagec compile specs/kettle.yaml
     pagec compile specs/kettle.yaml -o public/index.html
     pagec compile a.yaml b.yaml --json
+    pagec compile a.yaml --force --report report.html
     pagec compile a.yaml --engine http://localhost:8000
 
     Defaults stand in pagec.toml beside the specs or above them (that of the first spec counts) and in the user's
@@ -44,6 +59,7 @@ def compile_command(specs: tuple[str, ...], output: str | None, as_json: bool, *
     from pagecompiler.api import engine_maker
     from pagecompiler.build import EngineSource
     from pagecompiler.outputs import OutputError, plan_outputs
+    from pagecompiler.reporting.attempts import BuildRecorder
 
     screen = make_screen(options)
     refuse_folders(specs, batch=True)
@@ -51,15 +67,19 @@ def compile_command(specs: tuple[str, ...], output: str | None, as_json: bool, *
         outputs = plan_outputs(specs, output, json=as_json)
     except OutputError as error:
         fail(str(error), error.exit_code)
+    _check_report(report, specs, outputs)
     model = chosen_model(options, specs[0], screen)
     decoding = decoding_options(options)
     source = EngineSource(model, engine_maker(model, options["lanes"], decoding, screen.say, screen.verbose))
     results: list[PageResult] = []
+    recorded: list[Attempts] = []
     try:
         for spec, target in zip(specs, outputs, strict=True):
-            settings = compile_options(options, model, decoding, target.path)
-            result = _compile_one(spec, source, settings, screen)
+            recorder = BuildRecorder()
+            settings = replace(compile_options(options, model, decoding, target.path), trace=report is not None)
+            result = _compile_one(spec, source, settings, screen, recorder)
             results.append(result)
+            recorded.append(recorder.attempts)
             if options["why"]:
                 screen.explain(result)
             if result.html is not None and not as_json:
@@ -67,6 +87,8 @@ def compile_command(specs: tuple[str, ...], output: str | None, as_json: bool, *
         spent = source.spent()
     finally:
         source.close()
+    if report is not None:
+        _write_report(report, list(zip(results, recorded, strict=True)), screen)
     screen.say_spent(spent)
     if as_json:
         from pagecompiler.report import pages_json
@@ -76,7 +98,30 @@ def compile_command(specs: tuple[str, ...], output: str | None, as_json: bool, *
         raise click.exceptions.Exit(1)
 
 
-def _compile_one(spec: str, source: EngineSource, settings: CompileOptions, screen: Screen) -> PageResult:
+def _check_report(report: Path | None, specs: Sequence[str], outputs: Sequence[Output]) -> None:
+    """Exits with 2 when the report would overwrite a spec or a page."""
+    if report is None:
+        return
+    paths = [*(Path(spec) for spec in specs if spec != "-"), *(each.path for each in outputs if each.path is not None)]
+    if report.resolve() in [path.resolve() for path in paths]:
+        fail(f"--report {report} is a spec or a page of this run; name another file", 2)
+
+
+def _write_report(report: Path, builds: Sequence[tuple[PageResult, Attempts]], screen: Screen) -> None:
+    """Exits with 1 when it cannot be written."""
+    from pagecompiler.files import write_atomic
+    from pagecompiler.reporting.build_report import build_report
+
+    try:
+        write_atomic(report, build_report(builds).encode())
+    except OSError as error:
+        fail(f"cannot write the report `{report}`: {error.strerror or error}", 1)
+    screen.say(f"report: {report}")
+
+
+def _compile_one(
+    spec: str, source: EngineSource, settings: CompileOptions, screen: Screen, recorder: Listener
+) -> PageResult:
     from pagecompiler.build import PageResult, compile_spec
     from pagecompiler.diagnostics import CompileError
 
@@ -87,7 +132,12 @@ def _compile_one(spec: str, source: EngineSource, settings: CompileOptions, scre
         screen.report(error.diagnostics, error.sources)
         return PageResult(shown(spec), None, None, 0.0, source.model.name, None, (), error.diagnostics)
     with screen.progress() as progress:
-        result = compile_spec(loaded, source, settings, progress)
+
+        def listener(step: Progress) -> None:
+            progress(step)
+            recorder(step)
+
+        result = compile_spec(loaded, source, settings, listener)
     screen.report(result.diagnostics, loaded.sources)
     if result.ok:
         decoded = sum(len(c.tokens) for block in result.blocks for c in block.completions)
