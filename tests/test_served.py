@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 import re
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from pagecompiler import cli, compile_page
 from pagecompiler.batch import Batch
+from pagecompiler.build import CompileOptions, EngineSource, PageResult
 from pagecompiler.engine.base import EngineError
 from pagecompiler.engine.openai.client import server_url
 from pagecompiler.engine.openai.discovery import discover
+from pagecompiler.engine.openai.endpoints import Policy
+from pagecompiler.engine.openai.engine import OpenAIEngine
 from pagecompiler.engine.reference import write
+from pagecompiler.folder import find_specs
 from pagecompiler.models import ModelNotFoundError, served_model
 from tests.engine.fake_server import FakeServer, Stream, answer, status
+from tests.engine.server_faults import PASSING, SILENT
 from tests.referees import ROOT
 
 KETTLE = ROOT / "specs" / "kettle.yaml"
@@ -163,6 +170,56 @@ def test_watch_goes_on_through_a_restart_of_its_server(tmp_path: Path) -> None:
                 process.communicate(timeout=60)
     assert process.returncode == 0
     assert "<title>Two</title>" in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_batch_through_every_fault_and_restarts_loses_nothing(tmp_path: Path, seed: int) -> None:
+    """A quarter of the requests fail, in any way, at two servers that are stopped and started again all the time."""
+    luck = random.Random(seed)
+    faults = [fault for name, fault in PASSING.items() if name not in SILENT]
+    site, out = tmp_path / "site", tmp_path / "out"
+    site.mkdir()
+    for number in range(40):
+        items = "".join(
+            f"  - {{title: Item {bit}, {'href: /more' if number >> bit & 1 else 'text: A text.'}}}\n"
+            for bit in range(6)
+        )
+        text = f"title: T\nhero: {{heading: H}}\nsections:\n- kind: features\n  heading: F\n  items:\n{items}"
+        (site / f"{number:02}.yaml").write_text(text)
+
+    async def fail_now_and_then(stream: Stream) -> None:
+        await (luck.choice(faults) if luck.random() < 0.25 else answer)(stream)
+
+    serve = partial(FakeServer, write, model="pagec-mini", act=fail_now_and_then)
+    results: list[PageResult] = []
+    done = threading.Event()
+    with serve(places=20) as one, serve(interrupts=True) as other:
+        model = served_model(f"{one.url},{other.url}")
+        policy = Policy(pause=0.01, longest_pause=0.05, end=0.2, sends=30)
+        source = EngineSource(model, lambda: OpenAIEngine(model.servers, model.name, key=None, policy=policy))
+
+        def restart() -> None:
+            while not done.wait(0.3):
+                server = luck.choice((one, other))
+                server.stop()
+                done.wait(0.2)
+                server.again()
+
+        restarts = threading.Thread(target=restart)
+        restarts.start()
+        try:
+            options = CompileOptions(output=out, lanes=64)
+            batch = Batch(site, find_specs(site, out), source, options, jobs=32, told=lambda r, _: results.append(r))
+            batch.survey()
+            batch.run()
+        finally:
+            done.set()
+            restarts.join()
+            source.close()
+    assert [result.spec for result in results if not result.ok] == []
+    assert len({result.spec for result in results}) == len(results) == 40
+    for number in range(40):
+        assert (out / f"{number:02}.html").read_text().count('href="/more"') == number.bit_count()
 
 
 def _writes_words(asked: str) -> str:
