@@ -8,19 +8,20 @@ from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from benchmarks.edits import edits
 from pagecompiler.engine.base import ModelLoadError
 from pagecompiler.engine.llama import engine as engine_module
+from pagecompiler.engine.llama.drafting.base import Decoded
 from pagecompiler.engine.llama.drafting.mtp import Mtp
 from pagecompiler.engine.llama.engine import LlamaEngine
-from pagecompiler.engine.llama.library import Model
+from pagecompiler.engine.llama.library import Context, Model
 from pagecompiler.engine.llama.methods import nextn_layers, plan_methods
 from pagecompiler.engine.llama.native_log import LOG_DEBUG, native_log
 from pagecompiler.engine.llama.sampling import distribution
 from pagecompiler.engine.llama.support import NativeSupport, device_names
+from pagecompiler.engine.llama.target import NEXTN, Batch
 from pagecompiler.engine.types import Completion, Decoding, Method, Sampling
 
 from .evaluation import Evaluation
@@ -164,9 +165,6 @@ class Shown:
 
 
 def hidden_rows(model, tokens):
-    from pagecompiler.engine.llama.library import Context
-    from pagecompiler.engine.llama.target import NEXTN, Batch
-
     context = Context(model, tokens=1024, sequences=1, rows=512, outputs=1, threads=1, taps=(NEXTN,))
     batch = Batch()
     batch.add(0, tokens, 0, wanted=1)
@@ -177,9 +175,6 @@ def hidden_rows(model, tokens):
 
 
 def decoded(tokens, hidden):
-    from pagecompiler.engine.llama.drafting.base import Decoded
-    from pagecompiler.engine.llama.target import NEXTN
-
     return Decoded(0, 0, tokens, {NEXTN: hidden})
 
 
@@ -192,9 +187,9 @@ def test_the_block_follows_the_target_exactly(hybrid_path):
         witness._fresh.close()
 
 
-@pytest.mark.parametrize("method", [Method.MTP, Method.LOOKUP])
+@pytest.mark.parametrize("method", [Method.PLAIN, Method.MTP, Method.DRAFT, Method.LOOKUP, Method.AUTO])
 @pytest.mark.parametrize("depth", [1, 3])
-def test_five_lanes_are_one_pass_over_the_weights_a_step(hybrid_path, monkeypatch, method, depth):
+def test_five_lanes_are_one_pass_over_the_weights_a_step(hybrid_path, drafts, monkeypatch, method, depth):
     monkeypatch.setenv("LLAMA_BATCH_DEBUG", "1")
     monkeypatch.setattr(native_log, "level", LOG_DEBUG)
     passes = []
@@ -205,7 +200,8 @@ def test_five_lanes_are_one_pass_over_the_weights_a_step(hybrid_path, monkeypatc
         passes.append(len(re.findall("added ubatch", native_log.text())))
         return logits
 
-    with make_engine(hybrid_path, Decoding(method, depth)) as engine:
+    draft = drafts["qwen35"] if method is Method.DRAFT else None
+    with make_engine(hybrid_path, Decoding(method, depth, draft_model=draft)) as engine:
         decode = engine._context.decode
         engine._context.decode = count
         run(engine, requests())
@@ -253,17 +249,18 @@ def test_a_seed_gives_one_answer_with_every_method(models, drafts, temperature):
             assert same >= 0.9 * sum(LENGTHS), "rounding may move a draw over a border, seldom"
 
 
-def test_sampling_keeps_the_distribution(models, drafts):
+@pytest.mark.parametrize("name", ["llama", "qwen35"])
+def test_sampling_keeps_the_distribution(models, drafts, name):
     """Pairs of tokens behind one prompt, drawn with guesses, against their exact probabilities: chi-square."""
     sampling = Sampling(temperature=1.5, top_k=4)
     draws = 600
     asked = [
         ask(KINDS[1], max_tokens=3, sampling=Sampling(temperature=1.5, top_k=4, seed=seed)) for seed in range(draws)
     ]
-    completions = answers(models["llama"], Decoding(Method.DRAFT, 2, draft_model=drafts["llama"]), asked)
+    completions = answers(models[name], Decoding(Method.DRAFT, 2, draft_model=drafts[name]), asked)
     assert sum(c.accepted for c in completions) > draws // 10
     counts = Counter(c.tokens[:2] for c in completions)
-    expected = exact_pairs(models["llama"], asked[0], sampling)
+    expected = exact_pairs(models[name], asked[0], sampling)
     assert set(counts) <= set(expected)
     statistic = sum((counts[pair] - draws * share) ** 2 / (draws * share) for pair, share in expected.items())
     assert statistic < 45, "chi-square with 15 degrees of freedom is above this once in 10,000 times"
@@ -413,25 +410,6 @@ def test_events_count_passes_and_rows(hybrid_path):
     assert (last.passes, last.rows) == (last.completion.verify_passes, last.completion.verify_rows)
     assert last.rows == 3 * last.passes, "a pending token and two guesses"
     assert [event.passes for event in texts] == sorted(event.passes for event in texts)
-
-
-def test_inner_layers_can_be_read(model_path):
-    from pagecompiler.engine.llama.library import Context
-    from pagecompiler.engine.llama.target import Batch
-
-    model = Model(model_path)
-    context = Context(model, tokens=256, sequences=1, rows=64, outputs=64, threads=1, taps=(0, 1))
-    batch = Batch()
-    batch.add(0, range(20, 30), 0, wanted=1)
-    context.decode(batch)
-    first, second = context.hidden(0).copy(), context.hidden(1).copy()
-    assert first.shape == second.shape == (10, model.width)
-    assert np.isfinite(first).all()
-    assert np.abs(first - second).max() > 0
-    context.close()
-    with pytest.raises(ModelLoadError, match="no layer 99"):
-        Context(model, tokens=256, sequences=1, rows=64, outputs=64, threads=1, taps=(99,))
-    model.close()
 
 
 def test_a_block_is_known_by_its_tensors_not_by_what_the_metadata_says(tmp_path):
