@@ -18,7 +18,7 @@ from pagecompiler.serve.methods import MethodChoice
 DEFAULT_PORT = 8321
 _HOST = "127.0.0.1"
 _NAMES = (_HOST, "localhost")
-_CLOSE_SECONDS = 5
+_CLOSE_SECONDS = 1
 
 
 class PortTakenError(Exception):
@@ -74,5 +74,5 @@ class Server:
     def __exit__(self, *exception: object) -> None:
         self._board.close()
         self._server.should_exit = True
-        self._thread.join(2 * _CLOSE_SECONDS)
+        self._thread.join(10 * _CLOSE_SECONDS)
         self._socket.close()

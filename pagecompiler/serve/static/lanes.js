@@ -2,6 +2,8 @@
 
 import { count, element, percent, seconds } from "./dom.js";
 
+const NEAR_END_PX = 24;
+
 /** All lanes of a page. `chosen` is called with the block and the number of a token, and its text. */
 export class Lanes {
   #lanes = new Map(); // by group
@@ -69,18 +71,19 @@ class Lane {
       element("div", { class: "lane-head" }, element("h3", {}, group.name), this.chips, this.numbers),
       this.tape,
     );
+    this.follows = true;
+    this.tape.addEventListener("scroll", () => {
+      this.follows = this.tape.scrollHeight - this.tape.scrollTop - this.tape.clientHeight < NEAR_END_PX;
+    });
     this.tape.addEventListener("click", (event) => this.#choose(event.target.closest("[role=option]")));
     this.tape.addEventListener("keydown", (event) => this.#move(event));
   }
 
   draw() {
-    const follows = this.tape.scrollHeight - this.tape.scrollTop - this.tape.clientHeight < 24;
     const blocks = [...this.blocks.values()];
     for (const block of blocks) block.draw();
     showNumbers(this.numbers, sum(blocks));
-    const isWriting = blocks.some((block) => block.state === "writing");
-    this.element.classList.toggle("writing", isWriting);
-    if (isWriting && follows) this.tape.scrollTop = this.tape.scrollHeight;
+    if (this.follows && blocks.some((block) => !block.reused)) this.tape.scrollTop = this.tape.scrollHeight;
   }
 
   #move(event) {
@@ -186,7 +189,7 @@ function showNumbers(place, { tokens, drafted, accepted, seconds: time }) {
   const rows = [["tokens", count(tokens)]];
   if (time > 0) rows.push(["tokens/s", count(tokens / time)]);
   if (drafted > 0) rows.push(["accepted", percent(accepted, drafted)]);
-  if (place.classList.contains("totals") && time > 0) rows.push(["written in", seconds(time)]);
+  if (place.classList.contains("totals") && time > 0) rows.push(["time", seconds(time)]);
   const text = JSON.stringify(rows);
   if (place.dataset.shown === text) return;
   place.dataset.shown = text;
