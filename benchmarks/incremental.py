@@ -199,26 +199,35 @@ def batch(model: str, folders: list[Path], lanes: list[int], count: int, rounds:
 
         alone = source_of(model, Decoding())
         together = {count: source_of(model, Decoding(prefer=Prefer.THROUGHPUT), count) for count in lanes}
-        arms: dict[str, Callable[[], list[PageResult]]] = {"one by one": one_by_one}
-        arms |= {f"batch {count}": partial(at_once, count, source) for count, source in together.items()}
+        arms: dict[str, tuple[EngineSource, Callable[[], list[PageResult]]]] = {"one by one": (alone, one_by_one)}
+        arms |= {f"batch {count}": (source, partial(at_once, count, source)) for count, source in together.items()}
+        times: dict[str, list[float]] = {label: [] for label in arms}
         rates: dict[str, list[float]] = {label: [] for label in arms}
         for turn in range(rounds + 1):
-            for label, run in arms.items():
-                started = time.perf_counter()
+            for label, (source, run) in arms.items():
+                started, used = time.perf_counter(), time.process_time()
                 results = run()
-                seconds = time.perf_counter() - started
-                if turn == 0:  # loads the models
+                seconds, used = time.perf_counter() - started, time.process_time() - used
+                spent = source.spent()
+                if turn == 0 or spent is None:  # the first turn loads the models
                     continue
+                times[label].append(seconds)
                 rates[label].append(_tokens(results) / seconds)
-                good = sum(result.ok for result in results)
                 print(
-                    f"{turn} {label:<10} {seconds:6.1f} s {_tokens(results):6} tokens {rates[label][-1]:6.0f} tok/s,"
-                    f" {good} pages good",
+                    f"{turn} {label:<10} {seconds:5.1f} s {_tokens(results):6} tokens {rates[label][-1]:5.0f} tok/s,"
+                    f" {sum(result.ok for result in results)} pages good; {spent.target_passes} passes,"
+                    f" {spent.rows_per_pass:.1f} rows a pass, target {spent.target_seconds:.1f} s,"
+                    f" drafts {spent.draft_seconds:.1f} s, Python of the engine {spent.python_seconds:.1f} s,"
+                    f" pages {used:.1f} s of CPU",
                     flush=True,
                 )
         for label in list(arms)[1:]:
             ratios = [b / a for a, b in zip(rates["one by one"], rates[label], strict=True)]
-            print(f"{len(specs)} specs, {label} lanes: ratio {statistics.median(ratios):.2f} ({spread(ratios)})")
+            faster = [a / b for a, b in zip(times["one by one"], times[label], strict=True)]
+            print(
+                f"{len(specs)} specs, {label} lanes: {statistics.median(ratios):.2f} times the tokens a second"
+                f" ({spread(ratios)}), all pages {statistics.median(faster):.2f} times as fast ({spread(faster)})"
+            )
         reused = replace(nothing, read_cache=True, write_cache=True, cache_dir=Path(name) / "cache")
         results = at_once(lanes[0], together[lanes[0]], reused)
         blocks = sum(len(result.blocks) for result in results)
