@@ -32,7 +32,8 @@ def trim(model: Path, target: Path, rows: int) -> DraftBytes:
     """Cut the head by the sample specs, as `pagec model trim --corpus specs` does."""
     tokenizer = Model(model, measure_only=True)
     specs = sorted(SPECS.glob("*.yaml"))
-    kept = choose_rows(tokenizer, rows, written_texts(specs), read_texts(specs, PromptStyle.COMPACT))
+    read = read_texts(specs, PromptStyle.COMPACT, tokenizer.chat_template() or "")
+    kept = choose_rows(tokenizer, rows, written_texts(specs), read)
     tokenizer.close()
     return write_trimmed(model, target, kept, "benchmark")
 

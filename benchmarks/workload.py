@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from pagecompiler.engine.llama.engine import LlamaEngine
-from pagecompiler.engine.room import Demand, estimated_tokens, lane_tokens
+from pagecompiler.engine.room import Demand, estimated_room, shared_room
 from pagecompiler.engine.types import Completion, Decoding, EngineStats, Method, Request
 from pagecompiler.ids import section_ids
 from pagecompiler.models import MINI_DRAFT, block_tokens
@@ -54,7 +54,7 @@ def longest(requests: list[Request], count: int) -> list[Request]:
 def room(requests: Sequence[Request], lanes: int) -> int:
     """The tokens of a lane that the program would set aside for these."""
     demands = [Demand(request.messages, request.max_tokens) for request in requests]
-    return lane_tokens(estimated_tokens(demands), lanes, block_tokens(FORMAT))
+    return shared_room(estimated_room(demands), lanes, block_tokens(FORMAT)).lane
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,12 +80,29 @@ def _native(native: NativeSupport, supported: str) -> Iterator[Finding]:
         text = f"llama-cpp-python {native.version}, this pagec needs {supported}"
         yield Finding("llama.cpp", "problem", text, install_command("CPU"))
         return
-    yield Finding("llama.cpp", "ok", f"llama-cpp-python {native.version}; {' '.join(native.system.split())}")
+    yield Finding("llama.cpp", "ok", f"llama-cpp-python {native.version}, built for {_built_for(native.system)}")
     if native.nextn:
         yield Finding("mtp", "ok", "the private functions that multi-token prediction needs are there")
     else:
         text = "off: this build lacks the private functions that multi-token prediction needs"
         yield Finding("mtp", "note", text, install_command("CPU"))
+
+
+def _built_for(system: str) -> str:
+    """The backends of llama.cpp with what they were compiled for, from its own line of `CPU : AVX2 = 1 | … | `.
+
+    >>> _built_for("CUDA : ARCHS = 890 | F16 = 1 | CPU : SSE3 = 1 | AVX2 = 1 | OPENMP = 1 | REPACK = 1 | ")
+    'CUDA (ARCHS 890, F16), CPU (SSE3, AVX2, OPENMP, REPACK)'
+    """
+    backends: dict[str, list[str]] = {}
+    for entry in filter(None, map(str.strip, system.split("|"))):
+        head, colon, rest = entry.rpartition(" : ")
+        if colon:
+            backends[head] = []
+        name, _, value = rest.partition(" = ")
+        if backends and value:
+            list(backends.values())[-1].append(name if value == "1" else f"{name} {value}")
+    return ", ".join(f"{name} ({', '.join(parts)})" for name, parts in backends.items()) or "an unknown machine"
 
 
 def _devices(devices: list[Device], native: NativeSupport) -> Iterator[Finding]:
@@ -165,7 +182,8 @@ def _runs(choice: ModelChoice, path: Path, shown: str) -> Iterator[Finding]:
         yield Finding("model", "ok", f"{shown}: {path}, {path.stat().st_size / _GB:.2f} GB, {block} MTP block")
         if wanted is not None:
             plan = fitted(wanted)
-            yield Finding("memory", "ok", plan.describe().removeprefix("memory: "))
+            text = plan.describe().removeprefix("memory: ")
+            yield Finding("memory", "ok", f"{text}, as many as the largest block needs")
             for line in (*changes(wanted, plan), *plan.warnings()):
                 yield Finding("memory", "note", line.removeprefix("memory: "))
     except EngineError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import product
@@ -25,6 +26,8 @@ STYLES = tuple(product(("sans", "serif", "mono"), MOOD_WORDS))
 ROLES = "system\nuser\nassistant\n"
 """Chat templates name them in every prompt."""
 
+_CONTROL = re.compile(r"<\|\w+\|>|</?\w+>")
+
 
 class Words(Protocol):
     """A tokenizer."""
@@ -35,21 +38,24 @@ class Words(Protocol):
 
     def piece(self, token: int) -> bytes: ...
 
+    def is_end(self, token: int) -> bool: ...
+
 
 def choose_rows(words: Words, count: int, written: Iterable[str], read: Iterable[str] = ()) -> list[int]:
     """At most `count` tokens, in order of their ids.
 
-    All control tokens and single bytes; then the tokens of what the model writes, by how often they stand there, for
-    only these can be guessed; then those of what it reads; then the lowest ids: vocabularies are in the order in which
-    their pairs were merged, the commonest first.
+    All single bytes and tokens that end an answer; then the tokens of what the model writes, by how often they stand
+    there, for only these can be guessed; then those of what it reads; then the lowest ids: vocabularies are in the
+    order in which their pairs were merged, the commonest first.
     """
-    chosen = dict.fromkeys(token for token in range(words.size) if len(words.piece(token)) <= 1)
+    tokens = range(words.size)
+    chosen = dict.fromkeys(token for token in tokens if len(words.piece(token)) == 1 or words.is_end(token))
     for texts in (written, read):
         counts: Counter[int] = Counter()
         for text in texts:
             counts.update(words.tokenize(text, parse_special=True))
         chosen.update(dict.fromkeys(token for token, _ in counts.most_common() if token not in chosen))
-    chosen.update(dict.fromkeys(range(words.size)))
+    chosen.update(dict.fromkeys(tokens))
     return sorted(list(chosen)[:count])
 
 
@@ -61,9 +67,10 @@ def written_texts(specs: Iterable[Path]) -> Iterator[str]:
                 yield write(block.structure.description)
 
 
-def read_texts(specs: Iterable[Path], style: PromptStyle) -> Iterator[str]:
-    """What a model is shown: its prompts of this kind; with full ones a brief may also use the texts of the specs."""
-    yield ROLES
+def read_texts(specs: Iterable[Path], style: PromptStyle, template: str = "") -> Iterator[str]:
+    """What a model is shown: its prompts of this kind, with what its chat template puts around them; with full ones a
+    brief may also use the texts of the specs."""
+    yield ROLES + "".join(_CONTROL.findall(template))
     for text, page in _pages(specs):
         for block in make_plan(page, section_ids(page), prompts=style).all_blocks:
             yield from (message.content for message in block_messages(block.structure, page, style))

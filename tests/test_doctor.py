@@ -106,6 +106,14 @@ def test_devices_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert text == "CUDA0: NVIDIA GeForce RTX 4090, 23.0 of 25.0 GB free"
 
 
+def test_it_says_what_llama_cpp_was_built_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "built for CPU (" in find(examine(tmp_path, "reference"), "llama.cpp").text
+    system = "CUDA : ARCHS = 890 | F16 = 1 | CPU : SSE3 = 1 | AVX2 = 1 | "
+    monkeypatch.setattr(library, "native_support", lambda: library.NativeSupport("0.3.36", True, True, system))
+    text = find(examine(tmp_path, "reference"), "llama.cpp").text
+    assert text == "llama-cpp-python 0.3.36, built for CUDA (ARCHS 890, F16), CPU (SSE3, AVX2)"
+
+
 def test_another_version_of_llama_cpp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(library, "native_support", lambda: library.NativeSupport("0.3.99", True, False, ""))
     findings = examine(tmp_path, "reference")

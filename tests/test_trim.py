@@ -111,16 +111,35 @@ def test_what_is_read_in_a_draft_step_of_qwen35_9b(tmp_path: Path) -> None:
     assert (sizes.before >> 20, sizes.after >> 20) == (939, 248)
 
 
-def test_rows_hold_bytes_controls_specs_and_then_low_ids(model: Path) -> None:
+class Unused:
+    """A vocabulary that is mostly padding: words that write nothing."""
+
+    size = 5000
+
+    def tokenize(self, text: str, *, parse_special: bool) -> list[int]:
+        return [4000 + int(word) for word in text.split()]
+
+    def piece(self, token: int) -> bytes:
+        return b"word" if token >= 4000 else b"a" if token == 7 else b""
+
+    def is_end(self, token: int) -> bool:
+        return token == 3
+
+
+def test_padding_takes_no_row_from_what_is_written() -> None:
+    assert choose_rows(Unused(), 5, ["1 2 2"], ["5"]) == [3, 7, 4001, 4002, 4005]
+
+
+def test_rows_hold_bytes_ends_specs_and_then_low_ids(model: Path) -> None:
     words = Model(model, measure_only=True)
     texts = list(written_texts([KETTLE, Path("absent.yaml")]))
     rows = choose_rows(words, 264, texts)
     assert len(rows) == 264 and rows == sorted(rows)
-    assert set(range(5 + 256)) <= set(rows)  # control tokens and bytes
+    assert set(range(5, 5 + 256)) | {2} <= set(rows)  # bytes and the end token
     written = {token for text in texts for token in words.tokenize(text, parse_special=True)}
     assert {token for token in rows if token >= 261} <= written
     assert len(choose_rows(words, 10_000, texts)) == words.size
-    assert 261 + MERGES.index("t h") in choose_rows(words, 262, ["th"], ["{{"] * 9), "what is written goes before"
+    assert 261 + MERGES.index("t h") in choose_rows(words, 260, ["th"], ["{{"] * 9), "what is written goes before"
     words.close()
 
 

@@ -51,7 +51,8 @@ def trim_command(model: str, rows: int, corpus: tuple[Path, ...], output: Path |
         tokenizer = Model(path, measure_only=True)
         texts = (file.read_text(encoding="utf-8", errors="replace") for file in others)
         style = PromptStyle.FULL if tokenizer.metadata("pagec.format") is None else PromptStyle.COMPACT
-        kept = choose_rows(tokenizer, rows, chain(written_texts(specs), texts), read_texts(specs, style))
+        read = read_texts(specs, style, tokenizer.chat_template() or "")
+        kept = choose_rows(tokenizer, rows, chain(written_texts(specs), texts), read)
         tokenizer.close()
         target = output or path.with_name(f"{path.stem}.mtp-{len(kept)}.gguf")
         partial = target.with_name(f"{target.name}.part")

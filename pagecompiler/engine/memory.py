@@ -22,9 +22,10 @@ _F16, _F32 = 2, 4
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """How a model is used. `context` is the room of one lane in tokens, `chunk` the most rows of a pass,
-    `outputs` the most rows with logits; `mtp` means that its MTP block drafts; `kv` are the formats of keys and of
-    values in the cache, `fused` that attention is computed in one kernel, without a table of all pairs."""
+    """How a model is used. `context` is the room of one lane in tokens, `kept` that of what prompts share (0: as a
+    lane), `chunk` the most rows of a pass, `outputs` the most rows with logits; `mtp` means that its MTP block drafts;
+    `kv` are the formats of keys and of values in the cache, `fused` that attention is computed in one kernel, without a
+    table of all pairs."""
 
     lanes: int
     depth: int
@@ -34,6 +35,7 @@ class Load:
     mtp: bool
     kv: tuple[TensorType, TensorType] = DEFAULT_HARDWARE.kv_types
     fused: bool = True
+    kept: int = 0
 
     @property
     def sequences(self) -> int:
@@ -42,8 +44,8 @@ class Load:
 
     @property
     def tokens(self) -> int:
-        """The cells of the cache: the keepers share the room of one lane more, guesses reach over the end."""
-        wanted = (self.lanes + 1) * self.context + self.lanes * self.depth
+        """The cells of the cache; guesses reach over the end of an answer."""
+        wanted = self.lanes * (self.context + self.depth) + (self.kept or self.context)
         return -(-wanted // _CELLS) * _CELLS
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from pagecompiler.engine.memory import KEEPER_SEQUENCES
 from pagecompiler.engine.types import Message
 
 BYTES_A_TOKEN = 2
@@ -18,24 +19,36 @@ class Demand:
     messages: tuple[Message, ...]
     max_tokens: int
 
-    @property
-    def prompt_bytes(self) -> int:
-        """The size of the messages, without what a chat template puts around them."""
-        return sum(len(message.content.encode()) for message in self.messages)
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Tokens: `lane` for a prompt and its answer, `kept` for the beginnings that prompts share, all together."""
+
+    lane: int
+    kept: int
 
 
-def estimated_tokens(demands: Iterable[Demand]) -> int:
-    """The tokens of the largest demand, rather too many, without a tokenizer; 0 when there is none."""
-    return max((-(-demand.prompt_bytes // BYTES_A_TOKEN) + demand.max_tokens for demand in demands), default=0)
+def estimated_room(demands: Sequence[Demand]) -> Room:
+    """What the largest demand and the shared beginnings take, rather too much, without a tokenizer."""
+    sizes = [_estimated(demand.messages) + demand.max_tokens for demand in demands]
+    return Room(max(sizes, default=0), kept_tokens({d.messages[:1]: _estimated(d.messages[:1]) for d in demands}))
 
 
-def lane_tokens(needed: int, lanes: int, block: int) -> int:
-    """The room of one lane where the largest demand needs so many tokens and a block never more than `block`.
+def kept_tokens(beginnings: Mapping[tuple[Message, ...], int]) -> int:
+    """The tokens of the largest beginnings, as many as there are sequences for them."""
+    return sum(sorted(beginnings.values())[-KEEPER_SEQUENCES:])
+
+
+def shared_room(needed: Room, lanes: int, block: int) -> Room:
+    """The room to set aside for this need, where a block of the grammar needs no more than `block`.
 
     Lanes share their room: what is larger than a lane waits until others have finished. So a block of any size still
-    fits when the engine stays loaded and a later page has larger ones.
-
-    >>> lane_tokens(1800, 5, 6144), lane_tokens(1800, 1, 6144), lane_tokens(0, 5, 6144)
-    (1800, 6144, 6144)
+    fits when the engine stays loaded and a later page has larger ones. Without a need each lane gets a whole block.
     """
-    return min(block, max(needed, -(-block // lanes))) if needed else block
+    if not needed.lane:
+        return Room(block, block)
+    return Room(min(block, max(needed.lane, -(-block // lanes))), needed.kept)
+
+
+def _estimated(messages: tuple[Message, ...]) -> int:
+    return -(-sum(len(message.content.encode()) for message in messages) // BYTES_A_TOKEN)

@@ -38,7 +38,7 @@ def test_the_room_of_a_lane_is_what_is_to_be_written(hybrid_path: Path) -> None:
 
 def test_where_memory_is_short_the_tokens_are_counted(hybrid_path: Path) -> None:
     demand = Demand((Message("user", " the" * 200),), max_tokens=60)
-    plan = memory_plan(hybrid_path, lanes=5, context_tokens=460, machine=Machine(None))
+    plan = memory_plan(hybrid_path, lanes=5, context_tokens=460, kept_tokens=400, machine=Machine(None))
     assert plan is not None
     short = Machine(plan.on_host - memory_need(plan.shape, plan.load).weights - 1)
     with load_engine(hybrid_path, lanes=5, context_tokens=1024, demands=[demand], machine=short) as engine:

@@ -41,11 +41,11 @@ class LlamaEngine:
     """Runs up to `lanes` requests at once in one model.
 
     `context_tokens` is the room of one lane, prompt and budget; lanes share it, so a request may need as much as all
-    of them have. `decoding` says where guesses come from and how the model is laid onto the machine; `threads` and
-    `gpu_layers` go before what its `hardware` says. `tuning` is a file that keeps what was measured; `deepest` bounds
-    the guesses that memory is set aside for. Raises ModelLoadError. `notes` say in one line each what is switched off
-    and why. The thread that reads `events()` runs the model; `submit`, `cancel` and `close` may be called from any
-    thread.
+    of them have. `kept_tokens` is the room of what prompts share, by default that of a lane. `decoding` says where
+    guesses come from and how the model is laid onto the machine; `threads` and `gpu_layers` go before what its
+    `hardware` says. `tuning` is a file that keeps what was measured; `deepest` bounds the guesses that memory is set
+    aside for. Raises ModelLoadError. `notes` say in one line each what is switched off and why. The thread that reads
+    `events()` runs the model; `submit`, `cancel` and `close` may be called from any thread.
 
     >>> with LlamaEngine(Path("pagec-mini.gguf")) as engine:  # doctest: +SKIP
     ...     engine.submit(request)
@@ -64,6 +64,7 @@ class LlamaEngine:
         decoding: Decoding = PLAIN,
         tuning: Path | None = None,
         deepest: int | None = None,
+        kept_tokens: int | None = None,
     ) -> None:
         if lanes < 1:
             raise ValueError("lanes must be at least 1")
@@ -76,6 +77,7 @@ class LlamaEngine:
         self._lanes = lanes
         self._draft_device = decoding.draft_device or ""
         self._deepest = deepest
+        self._kept_tokens = kept_tokens
         self._hardware = hardware
         self._threads = threads or hardware.threads or usable_threads()
         plan = plan_methods(path, decoding)
@@ -111,8 +113,8 @@ class LlamaEngine:
             deepest = min(deepest, self._deepest)
         outputs = max(self._lanes * (1 + deepest), 1 + longest_stride(plan, self._model.size))
         rows = max(self._chunk, outputs)
-        # The keepers share the room of one more lane; guesses may reach over the end of an answer.
-        tokens = (self._lanes + 1) * self.context_tokens + self._lanes * deepest
+        room, kept = self._lanes * self.context_tokens, self._kept_tokens or self.context_tokens
+        tokens = room + kept + self._lanes * deepest  # guesses may reach over the end of an answer
         self._context = Context(
             self._model,
             tokens=tokens,
@@ -144,8 +146,8 @@ class LlamaEngine:
             self._model,
             lanes=self._lanes,
             chunk=self._chunk,
-            keeper_room=self.context_tokens,
-            room=self._lanes * self.context_tokens,
+            keeper_room=kept,
+            room=room,
             guesses=self._guesses,
             prefer=plan.decoding.prefer,
         )

@@ -22,7 +22,7 @@ from pagecompiler.engine.llama.library import Model, devices
 from pagecompiler.engine.llama.methods import deepest_guess, longest_stride, plan_methods
 from pagecompiler.engine.memory import Load, memory_need
 from pagecompiler.engine.planner import Machine, MemoryPlan, changes, fitted, host_free_bytes, smaller
-from pagecompiler.engine.room import Demand, estimated_tokens, lane_tokens
+from pagecompiler.engine.room import Demand, Room, estimated_room, kept_tokens, shared_room
 from pagecompiler.engine.shape import Shape, read_shape
 from pagecompiler.engine.types import Decoding, Method
 
@@ -51,16 +51,18 @@ def load_engine(
     goes where. Raises OutOfMemoryError when nothing helps, and ModelLoadError.
     """
 
-    def planned(needed: int) -> MemoryPlan | None:
-        room = lane_tokens(needed, lanes, context_tokens)
-        return memory_plan(path, lanes=lanes, context_tokens=room, decoding=decoding, machine=machine)
+    def planned(need: Room) -> MemoryPlan | None:
+        room = shared_room(need, lanes, context_tokens)
+        return memory_plan(
+            path, lanes=lanes, context_tokens=room.lane, kept_tokens=room.kept, decoding=decoding, machine=machine
+        )
 
-    wanted = planned(estimated_tokens(demands))
+    wanted = planned(estimated_room(demands))
     if wanted is None:
         return make(path, lanes=lanes, context_tokens=context_tokens, decoding=decoding, tuning=tuning)
     if demands and not wanted.fits:
         # Reading a large vocabulary takes a second: only where memory is short it is worth to count.
-        wanted = planned(_counted_tokens(path, demands)) or wanted
+        wanted = planned(_counted_room(path, demands)) or wanted
     plan: MemoryPlan | None = fitted(wanted)
     problem = OutOfMemoryError("the model does not fit into memory")
     while plan is not None:
@@ -69,6 +71,7 @@ def load_engine(
                 path,
                 lanes=lanes,
                 context_tokens=plan.load.context,
+                kept_tokens=plan.load.kept,
                 gpu_layers=plan.gpu_layers,
                 decoding=decoding,
                 tuning=tuning,
@@ -90,6 +93,7 @@ def memory_plan(
     *,
     lanes: int = DEFAULT_LANES,
     context_tokens: int = DEFAULT_CONTEXT_TOKENS,
+    kept_tokens: int = 0,
     decoding: Decoding = PLAIN,
     machine: Machine | None = None,
 ) -> MemoryPlan | None:
@@ -111,7 +115,7 @@ def memory_plan(
     context = min(context_tokens, shape.trained_context or context_tokens)
     own = methods.main is Method.MTP and draft is None
     fused = hardware.flash_attention is not FlashAttention.OFF
-    load = Load(lanes, depth, context, chunk, outputs, own, hardware.kv_types, fused)
+    load = Load(lanes, depth, context, chunk, outputs, own, hardware.kv_types, fused, kept_tokens)
     extra = _draft_bytes(draft, load, methods.main) if draft is not None else 0
     layers = shape.layers if machine.gpu_free else 0
     if hardware.gpu_layers is not None:
@@ -127,14 +131,17 @@ def this_machine(split: SplitMode = SplitMode.LAYER) -> Machine:
     return Machine(host_free_bytes(), sum(gpu.free for gpu in gpus), tuple(gpu.name for gpu in gpus))
 
 
-def _counted_tokens(path: Path, demands: Sequence[Demand]) -> int:
-    """The tokens of the largest demand, counted with the model's own vocabulary and template."""
+def _counted_room(path: Path, demands: Sequence[Demand]) -> Room:
+    """What `estimated_room` estimates, counted with the model's own vocabulary and template."""
     model = Model(path, measure_only=True)
     try:
-        prompts = PromptWriter(model, model_template(model))
-        return max(len(prompts.write(demand.messages).tokens) + demand.max_tokens for demand in demands)
+        writer = PromptWriter(model, model_template(model))
+        prompts = [writer.write(demand.messages) for demand in demands]
     finally:
         model.close()
+    needed = max(len(prompt.tokens) + demand.max_tokens for prompt, demand in zip(prompts, demands, strict=True))
+    shared = {demand.messages[:1]: prompt.shared for prompt, demand in zip(prompts, demands, strict=True)}
+    return Room(needed, kept_tokens(shared))
 
 
 def _unused(hardware: Hardware, machine: Machine) -> list[str]:
