@@ -20,7 +20,9 @@ SOURCES = ("mtp", "draft", "lookup", "previous")
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class Answer:
+    """One attempt with its tokens, in words."""
+
     title: str
     summary: str
     run: TokenRun
@@ -34,7 +36,7 @@ class _Page:
     problems: tuple[str, ...]
     lanes: LanePicture | None
     places: Markup | None
-    answers: tuple[_Answer, ...]
+    answers: tuple[Answer, ...]
     sources: tuple[str, ...]
     blocks: tuple[tuple[str, ...], ...]
 
@@ -51,7 +53,6 @@ def build_report(builds: Sequence[tuple[PageResult, Attempts]], *, room: TokenRo
 
 def _page(result: PageResult, attempts: list[Attempt], room: TokenRoom) -> _Page:
     completions = [attempt.completion for attempt in attempts if attempt.completion is not None]
-    guessed = {token.source for attempt in attempts for token in attempt.tokens} - {""}
     return _Page(
         name=result.spec,
         verdict=_verdict(result, attempts),
@@ -59,10 +60,8 @@ def _page(result: PageResult, attempts: list[Attempt], room: TokenRoom) -> _Page
         problems=tuple(f"{d.severity.value}[{d.code}]: {d.message}" for d in result.diagnostics),
         lanes=lane_picture(attempts),
         places=_places(completions),
-        answers=tuple(_answer(attempt, room) for attempt in _in_page_order(result, attempts)),
-        sources=tuple(
-            sorted(guessed, key=lambda name: (SOURCES.index(name) if name in SOURCES else len(SOURCES), name))
-        ),
+        answers=tuple(answer_of(attempt, room) for attempt in _in_page_order(result, attempts)),
+        sources=sources_of(attempts),
         blocks=tuple((block.block.name, block.group, block.state, block.why) for block in result.blocks),
     )
 
@@ -133,10 +132,17 @@ def _in_page_order(result: PageResult, attempts: list[Attempt]) -> list[Attempt]
     return sorted(told, key=lambda attempt: order.get(attempt.block, len(order)))
 
 
-def _answer(attempt: Attempt, room: TokenRoom) -> _Answer:
+def sources_of(attempts: Iterable[Attempt]) -> tuple[str, ...]:
+    """Where the guesses came from, in a fixed order."""
+    found = {token.source for attempt in attempts for token in attempt.tokens} - {""}
+    return tuple(sorted(found, key=lambda name: (SOURCES.index(name) if name in SOURCES else len(SOURCES), name)))
+
+
+def answer_of(attempt: Attempt, room: TokenRoom) -> Answer:
+    """An attempt as it is shown."""
     number = f", attempt {attempt.number}" if attempt.number > 1 else ""
     state = "" if attempt.state == "done" else f" ({attempt.state})"
-    return _Answer(f"{attempt.block}{number}{state}", _summary(attempt), room.show(attempt.tokens))
+    return Answer(f"{attempt.block}{number}{state}", _summary(attempt), room.show(attempt.tokens))
 
 
 def _summary(attempt: Attempt) -> str:
