@@ -76,7 +76,7 @@ def distribution(row: Logits, sampling: Sampling) -> tuple[Ids, Probabilities]:
     return kept, weights / weights.sum()
 
 
-def largest(logits: Probabilities, count: int) -> Ids:
+def largest(logits: Logits | Probabilities, count: int) -> Ids:
     """The `count` largest, largest first, equals in order of their index."""
     if count >= len(logits):
         return np.argsort(-logits, kind="stable")

@@ -28,9 +28,8 @@ class Trace:
 
     def note(self, row: Logits, token: int, guess: Guess, source: Drafter | None) -> None:
         """The target wrote `token` at a row; `guess` holds what `source` had guessed for it, or nothing."""
-        logits = row.astype(np.float64)
-        weights = np.exp(logits - logits.max())
-        total = weights.sum()
+        weights = np.exp(row - row.max())
+        total = weights.sum(dtype=np.float64)
         refused = guess[0] if guess and guess[0] != token else None
         self._noted.append(
             TracedToken(
@@ -40,8 +39,7 @@ class Trace:
                 refused="" if refused is None else self._text(refused),
                 refused_rank=0 if refused is None else _rank(row, refused),
                 candidates=tuple(
-                    Candidate(self._text(int(each)), float(weights[each] / total))
-                    for each in largest(logits, CANDIDATES)
+                    Candidate(self._text(int(each)), float(weights[each] / total)) for each in largest(row, CANDIDATES)
                 ),
             )
         )
