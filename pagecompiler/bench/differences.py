@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -32,6 +33,9 @@ class Examiner(Protocol):
     def missing(self, request: Request, answer: Sequence[int]) -> Sequence[float]: ...
 
     def distance(self, request: Request, prefix: Sequence[int], token: int, other: int) -> float: ...
+
+
+OpenExaminer = Callable[[], AbstractContextManager[Examiner]]
 
 
 class Texts:
@@ -64,11 +68,44 @@ class Texts:
         return [answer.request for answer in answers], [answer.completion.tokens for answer in answers]
 
 
+class Differences:
+    """Says what differences are. The examiner is opened at the first one, and measures what rounding does here once."""
+
+    def __init__(self, open_examiner: OpenExaminer) -> None:
+        self._open = open_examiner
+        self._context: AbstractContextManager[Examiner] | None = None
+        self._examiner: Examiner | None = None
+        self._allowed = 0.0
+        self._known: dict[Parting, Difference] = {}
+
+    def of(self, texts: Texts, runs: Sequence[Run]) -> tuple[Difference, ...]:
+        """All differences of the runs of an arm, each one once."""
+        return tuple(self._classified(parting, texts) for parting in texts.partings(runs))
+
+    def close(self) -> None:
+        """Free the examiner."""
+        if self._context is not None:
+            self._context.__exit__(None, None, None)
+            self._context = None
+
+    def _classified(self, parting: Parting, texts: Texts) -> Difference:
+        if parting not in self._known:
+            self._known[parting] = self._new(parting, texts)
+        return self._known[parting]
+
+    def _new(self, parting: Parting, texts: Texts) -> Difference:
+        if parting.request.sampling.temperature > 0:
+            return Difference(parting.block, "sampled", parting.token, 0.0, 0.0)
+        if self._examiner is None:
+            self._context = self._open()
+            self._examiner = self._context.__enter__()
+            self._allowed = self._examiner.gap(*texts.sample())
+        return classify(parting, self._examiner, self._allowed)
+
+
 def classify(parting: Parting, examiner: Examiner, allowed: float) -> Difference:
     """A near tie, when the tokens at which the answers part, and all that the arm chose behind them, are within what
-    is `allowed`; else a defect, told at its first wrong token. Nothing can be said of a text that was drawn."""
-    if parting.request.sampling.temperature > 0:
-        return Difference(parting.block, "sampled", parting.token, 0.0, 0.0)
+    is `allowed`; else a defect, told at its first wrong token."""
     place = parting.token
     tokens = [answer[place] if place < len(answer) else END for answer in (parting.plain, parting.other)]
     gap = examiner.distance(parting.request, parting.plain[:place], tokens[0], tokens[1])

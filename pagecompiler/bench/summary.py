@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from statistics import median
 
 from pagecompiler.bench.figures import (
     Arm,
     ArmFigures,
-    Difference,
     GroupFigures,
     Judgement,
+    Load,
     MachineFigures,
     ModelFigures,
-    Prediction,
     Spread,
 )
 from pagecompiler.bench.run import Answer, Run
@@ -30,8 +30,6 @@ def arm_figures(
     *,
     machine: MachineFigures,
     model: ModelFigures,
-    differences: Sequence[Difference] = (),
-    prediction: Prediction | None = None,
 ) -> ArmFigures:
     """The figures of at least one timed run."""
     accepted = [run for run in runs if run.accepted]
@@ -46,6 +44,10 @@ def arm_figures(
     guesses = _sums(c.drafted_by_position for c in completions)
     hits = _sums(c.accepted_by_position for c in completions)
     stats = typical.stats
+    if not drafted and stats.drafted:  # a server that counts for all requests together
+        drafted, approved = stats.drafted, stats.accepted
+        hits = list(stats.accepted_by_position)
+        guesses = [stats.verify_passes] * len(hits)
     return ArmFigures(
         arm=arm,
         lanes=lanes,
@@ -71,8 +73,6 @@ def arm_figures(
         bytes_per_token=bytes_per_token,
         bandwidth_share=share,
         memory_bytes=max((run.memory for run in runs if run.memory is not None), default=None),
-        differences=tuple(differences),
-        prediction=prediction,
         problem=_problem(runs, accepted),
     )
 
@@ -88,6 +88,23 @@ def lane_speed(answers: Iterable[Answer]) -> float | None:
     answers = [answer for answer in answers if answer.accepted and answer.seconds > 0]
     tokens, seconds = sum(answer.tokens for answer in answers), sum(answer.seconds for answer in answers)
     return tokens / seconds if tokens and seconds else None
+
+
+def with_kept(load: Load, alone: Load) -> Load:
+    """The load with the share of its speed alone that a lane keeps, for the group that was written alone."""
+    if not alone.group or load.lanes == alone.lanes:
+        return load
+    arms = []
+    for figures in load.arms:
+        single = alone.find(figures.arm)
+        speeds = {group.name: group.tokens_per_second.median for group in (single.groups if single else ())}
+        groups = tuple(
+            replace(group, kept=group.tokens_per_second.median / speeds[group.name]) if group.name in speeds else group
+            for group in figures.groups
+        )
+        kept = next((group.kept for group in groups if group.kept is not None), None)
+        arms.append(replace(figures, groups=groups, kept=kept))
+    return replace(load, arms=tuple(arms))
 
 
 def draft_bytes(arm: Arm, model: ModelFigures) -> int:
