@@ -162,6 +162,7 @@ def _runs(choice: ModelChoice, path: Path, shown: str) -> Iterator[Finding]:
     from pagecompiler.engine.llama.loading import memory_plan
     from pagecompiler.engine.shape import read_shape
     from pagecompiler.engine.types import Decoding
+    from pagecompiler.engine_maker import with_trimmed_head
     from pagecompiler.prompts import FORMAT
 
     again = "download the file again: pagec model pull"
@@ -177,9 +178,12 @@ def _runs(choice: ModelChoice, path: Path, shown: str) -> Iterator[Finding]:
             text = f"{shown}: it has pagec.format {choice.format}, this pagec needs {FORMAT}"
             yield Finding("model", "problem", text, "use the model that comes with pagec: --model pagec-mini")
             return
-        wanted = memory_plan(path, context_tokens=choice.block_tokens, decoding=Decoding())
+        decoding = with_trimmed_head(Decoding(), choice)
+        wanted = memory_plan(path, context_tokens=choice.block_tokens, decoding=decoding)
         block = "with" if shape.mtp_layers else "without"
         yield Finding("model", "ok", f"{shown}: {path}, {path.stat().st_size / _GB:.2f} GB, {block} MTP block")
+        if decoding.draft_model is not None:
+            yield Finding("guesses", "ok", f"from {decoding.draft_model.name}, the trimmed head beside the model")
         if wanted is not None:
             plan = fitted(wanted)
             text = plan.describe().removeprefix("memory: ")

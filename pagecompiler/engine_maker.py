@@ -44,11 +44,10 @@ class EngineMaker:
             return ReferenceEngine()
         from pagecompiler.engine.child import ChildEngine
         from pagecompiler.engine.llama.loading import load_engine
-        from pagecompiler.engine.trimmed import find_trimmed
 
-        decoding = self.decoding
-        if decoding.method in (Method.AUTO, Method.MTP) and decoding.draft_model is None:
-            decoding = replace(decoding, draft_model=find_trimmed(model.path, model.id))
+        decoding = with_trimmed_head(self.decoding, model)
+        if self.verbose and decoding != self.decoding and decoding.draft_model is not None:
+            self.say(f"guesses come from {decoding.draft_model.name}, the trimmed head beside the model")
         load = partial(
             load_engine,
             model.path,
@@ -63,3 +62,13 @@ class EngineMaker:
         for note in engine.notes:
             self.say(note)
         return engine
+
+
+def with_trimmed_head(decoding: Decoding, model: ModelChoice) -> Decoding:
+    """This way of decoding with the trimmed head that lies beside the model, if there is one and it may be used."""
+    from pagecompiler.engine.trimmed import find_trimmed
+
+    fits = decoding.method in (Method.AUTO, Method.MTP) and decoding.draft_model is None
+    if not fits or model.path is None:
+        return decoding
+    return replace(decoding, draft_model=find_trimmed(model.path, model.id))

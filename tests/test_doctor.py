@@ -14,6 +14,8 @@ from pagecompiler import cli, doctor
 from pagecompiler.doctor import Finding, can_compile, examine, install_command
 from pagecompiler.engine.llama import library, loading
 from pagecompiler.engine.planner import Machine
+from pagecompiler.engine.trimmed import write_trimmed
+from pagecompiler.models import file_digest
 from tests.engine.tiny_models import write_llama, write_qwen35
 
 
@@ -35,6 +37,13 @@ def test_a_working_installation(tmp_path: Path, model: Path) -> None:
     assert can_compile(findings)
     assert {"pagec", "llama.cpp", "mtp", "gpu", "cpu", "model", "memory", "hub"} == set(states(findings))
     assert "with MTP block" in find(findings, "model").text
+
+
+def test_a_trimmed_head_beside_the_model_is_told(tmp_path: Path, model: Path) -> None:
+    path = tmp_path / "q.gguf"
+    path.write_bytes(model.read_bytes())
+    write_trimmed(path, tmp_path / "q.mtp-64.gguf", range(64), file_digest(path))
+    assert find(examine(tmp_path, str(path)), "guesses").text.startswith("from q.mtp-64.gguf")
 
 
 @pytest.mark.parametrize("arguments", [("--model", "absent"), ("--model", "hf:o/r")])

@@ -12,6 +12,7 @@ from benchmarks.synthetic_model import QWEN35_9B, SMALL, write_model
 from pagecompiler import cli, model_store
 from pagecompiler.engine.llama import loading
 from pagecompiler.engine.planner import Machine
+from pagecompiler.engine.trimmed import write_trimmed
 from tests.engine.tiny_models import write_llama, write_qwen35
 
 Run = Callable[..., tuple[int, str, str]]
@@ -62,6 +63,16 @@ def test_list_names_what_there_is_and_marks_the_default(run: Run) -> None:
     assert "* mine" in out and [line for line in lines if line.startswith("  reference")]
     listed = json.loads(run("model", "list", "--json")[1])
     assert [model["name"] for model in listed["models"] if model["default"]] == ["mine"]
+
+
+def test_list_tells_what_is_no_model_to_write_with(run: Run, tmp_path: Path) -> None:
+    folder = model_store.models_dir()
+    folder.mkdir(parents=True)
+    model = write_qwen35(folder / "m.gguf")
+    write_trimmed(model, folder / "m.mtp-64.gguf", range(64), "digest")
+    origins = {each["name"]: each["origin"] for each in json.loads(run("model", "list", "--json")[1])["models"]}
+    assert origins["m"] == "put there by hand" and origins["m.mtp-64"] == "a trimmed draft head"
+    assert origins["pagec-mini-draft"] == "included, for --draft-model"
 
 
 def test_info_of_the_shape_of_qwen35_9b(run: Run, qwen_9b: Path, card: Callable[[float], None]) -> None:

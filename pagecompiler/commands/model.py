@@ -32,18 +32,21 @@ model_group.add_command(trim_command)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def list_command(as_json: bool) -> None:
     """The names that --model takes, with the one that is used by default here."""
+    from pagecompiler.engine.trimmed import is_trimmed
     from pagecompiler.model_store import models_dir, stored_models
-    from pagecompiler.models import MINI, REFERENCE
+    from pagecompiler.models import MINI, PACKAGED, REFERENCE
     from pagecompiler.resources import data_path
 
     default = _default()
     entries: list[dict[str, Any]] = []
-    mini = data_path("models") / f"{MINI}.gguf"
-    if mini.is_file():
-        entries.append({"name": MINI, "file": str(mini), "bytes": mini.stat().st_size, "origin": "included"})
+    for name in PACKAGED:
+        path = data_path("models") / f"{name}.gguf"
+        origin = "included" if name == MINI else "included, for --draft-model"
+        if path.is_file():
+            entries.append({"name": name, "file": str(path), "bytes": path.stat().st_size, "origin": origin})
     entries.append({"name": REFERENCE, "file": None, "bytes": 0, "origin": "rules, no model"})
     for model in stored_models():
-        origin = model.origin or "put there by hand"
+        origin = model.origin or ("a trimmed draft head" if is_trimmed(model.path) else "put there by hand")
         entries.append({"name": model.name, "file": str(model.path), "bytes": model.size, "origin": origin})
     for entry in entries:
         entry["default"] = entry["name"] == default

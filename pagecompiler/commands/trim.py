@@ -54,6 +54,7 @@ def trim_command(model: str, rows: int, corpus: tuple[Path, ...], output: Path |
         read = read_texts(specs, style, tokenizer.chat_template() or "")
         kept = choose_rows(tokenizer, rows, chain(written_texts(specs), texts), read)
         tokenizer.close()
+        click.echo(f"finding the nearest of {len(kept)} words for all others, which may take some minutes", err=True)
         target = output or path.with_name(f"{path.stem}.mtp-{len(kept)}.gguf")
         partial = target.with_name(f"{target.name}.part")
         sizes = write_trimmed(path, partial, kept, file_digest(path))

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pagecompiler.engine.base import ModelLoadError
-from pagecompiler.engine.gguf_header import Header, LongArray, Tensor, read_header
+from pagecompiler.engine.gguf_header import Header, LongArray, Tensor, read_header, read_metadata
 from pagecompiler.engine.gguf_writer import NewTensor, pair, write_gguf
 from pagecompiler.engine.shape import EMBEDDING, HEAD, MTP_BLOCK, Shape, make_shape
 
@@ -90,6 +90,13 @@ def read_trimmed(path: Path) -> Trimmed:
     if len(found.rows) != make_shape(header).vocabulary or not 0 <= last < len(found.rows):
         raise ModelLoadError(f"the tables of {path} do not fit to its rows")
     return found
+
+
+def is_trimmed(path: Path) -> bool:
+    """Whether a file was cut by `write_trimmed`."""
+    with contextlib.suppress(ModelLoadError):
+        return SOURCE_KEY in read_metadata(path)
+    return False
 
 
 def find_trimmed(model: Path, digest: str) -> Path | None:
