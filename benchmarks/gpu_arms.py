@@ -178,8 +178,10 @@ def main() -> None:
     parser.add_argument("--trimmed", type=Path)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--bandwidth", type=float, help="GB/s; default: what plain decoding reaches with one lane")
-    parser.add_argument("--seconds", type=float, default=8.0, help="of each arm")
+    parser.add_argument("--seconds", type=float, default=8.0, help="of each arm, at most")
+    parser.add_argument("--total", type=float, default=400.0, help="seconds that all of it may take")
     arguments = parser.parse_args()
+    deadline = time.perf_counter() + arguments.total
     layers = -1 if native_support().gpu else 0
     for device in devices():
         print(f"{device.name}: {device.description}, {device.free / 1e9:.1f} of {device.total / 1e9:.1f} GB free")
@@ -203,8 +205,11 @@ def main() -> None:
         for name, model, words, size in sources:
             arms += [(Arm(name, lanes, depth), model, words, size) for depth in range(1, len(RATES) + 1)]
         arms.append((Arm("mtp, argmax", lanes, 1, device_argmax=True), target, shape.vocabulary, full))
-        for arm, drafter, words, size in arms:
-            found = run_arm(target, drafter, arm, seconds=arguments.seconds, words=words, sizes=(weights, size))
+        for number, (arm, drafter, words, size) in enumerate(arms):
+            left = (len(arms) if lanes == 1 else 0) + len(arms) - number
+            # Half of its share: the other half is for the contexts and the prompts.
+            seconds = min(arguments.seconds, max(0.5, (deadline - time.perf_counter()) / left / 2))
+            found = run_arm(target, drafter, arm, seconds=seconds, words=words, sizes=(weights, size))
             bandwidth = bandwidth or found.gigabytes_per_second
             found = replace(found, share=found.gigabytes_per_second / bandwidth)
             results.append(found)

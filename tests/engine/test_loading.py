@@ -47,6 +47,12 @@ def test_where_memory_is_short_the_tokens_are_counted(hybrid_path: Path) -> None
         assert not any("tokens a lane" in note for note in engine.notes), "what is counted fits"
 
 
+def test_a_model_for_short_texts_is_said(hybrid_path: Path) -> None:
+    with load_engine(hybrid_path, lanes=1, context_tokens=6144) as engine:
+        assert engine.notes == ("the model was trained for 2048 tokens, a lane gets no more",)
+        assert engine.context_tokens == 2048
+
+
 def test_layers_for_a_card_that_is_not_there_are_said(hybrid_path: Path) -> None:
     decoding = Decoding(method=Method.PLAIN, hardware=Hardware(gpu_layers=3))
     with load_engine(hybrid_path, lanes=1, context_tokens=512, decoding=decoding, machine=Machine(None)) as engine:

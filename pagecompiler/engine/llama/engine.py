@@ -164,12 +164,14 @@ class LlamaEngine:
             if isinstance(previous, str):
                 previous = tuple(self._model.tokenize(previous, parse_special=False))
         job = Job(next(self._numbers), request, prompt, previous)
-        room = min(self._lanes * self.context_tokens, self._model.trained_context)
-        if job.needed > room:
+        room, trained = self._lanes * self.context_tokens, self._model.trained_context
+        if job.needed > min(room, trained):
             raise PromptTooLongError(
                 f"{request.label}: a prompt of {len(prompt.tokens)} tokens"
-                f" with a budget of {request.max_tokens} does not fit into {room} tokens",
-                hint="shorten the texts, or use more lanes: they share their room",
+                f" with a budget of {request.max_tokens} does not fit into {min(room, trained)} tokens",
+                hint="shorten the texts, or use more lanes: they share their room"
+                if room < trained
+                else "shorten the texts, or take a model that was trained for longer ones",
             )
         self._scheduler.submit(job)
         return job.number

@@ -57,12 +57,14 @@ def load_engine(
             path, lanes=lanes, context_tokens=room.lane, kept_tokens=room.kept, decoding=decoding, machine=machine
         )
 
-    wanted = planned(estimated_room(demands))
+    need = estimated_room(demands)
+    wanted = planned(need)
     if wanted is None:
         return make(path, lanes=lanes, context_tokens=context_tokens, decoding=decoding, tuning=tuning)
     if demands and not wanted.fits:
         # Reading a large vocabulary takes a second: only where memory is short it is worth to count.
-        wanted = planned(_counted_room(path, demands)) or wanted
+        need = _counted_room(path, demands)
+        wanted = planned(need) or wanted
     plan: MemoryPlan | None = fitted(wanted)
     problem = OutOfMemoryError("the model does not fit into memory")
     while plan is not None:
@@ -82,6 +84,7 @@ def load_engine(
             continue
         said = [plan.describe()] if verbose else []
         said += _unused(decoding.hardware, plan.machine)
+        said += _untrained(shared_room(need, lanes, context_tokens).lane, plan.shape.trained_context)
         engine.notes = (*said, *changes(wanted, plan), *plan.warnings(), *engine.notes)
         return engine
     problem.hint = "use fewer lanes with --lanes, --method plain, or a smaller model"
@@ -149,6 +152,11 @@ def _unused(hardware: Hardware, machine: Machine) -> list[str]:
     if hardware.gpu_layers and not machine.gpus:
         return [f"llama.cpp sees no GPU for {hardware.gpu_layers} layers, the model runs on the CPU; see pagec doctor"]
     return []
+
+
+def _untrained(asked: int, trained: int) -> list[str]:
+    """That a lane gets less than it may need, because the model knows no longer texts."""
+    return [f"the model was trained for {trained} tokens, a lane gets no more"] if 0 < trained < asked else []
 
 
 def _draft_bytes(draft: Shape, load: Load, method: Method) -> int:
