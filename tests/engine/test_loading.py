@@ -66,6 +66,14 @@ def test_no_more_layers_than_asked_for_go_to_the_card(hybrid_path: Path) -> None
     assert plan is not None and (plan.gpu_layers, plan.load.chunk) == (3, 64)
 
 
+def test_what_is_planned_is_what_llama_cpp_is_asked_for(hybrid_path: Path) -> None:
+    plan = memory_plan(hybrid_path, lanes=3, context_tokens=700, decoding=MTP)
+    assert plan is not None
+    with load_engine(hybrid_path, lanes=3, context_tokens=700, decoding=MTP) as engine:
+        assert engine._context.tokens == plan.load.tokens
+        assert engine._context.rollback == plan.load.depth
+
+
 def test_verbose_says_what_goes_where(hybrid_path: Path) -> None:
     with load_engine(hybrid_path, lanes=2, context_tokens=512, verbose=True) as engine:
         assert engine.notes[0].startswith("memory: ") and "512 tokens a lane" in engine.notes[0]
