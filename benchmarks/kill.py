@@ -85,7 +85,7 @@ class Site:
             time.sleep(kill_after / (len(saves) + 1))
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child, number)
-        ended = os.waitpid(child, 0)[1]
+        ended = _wait(child) if kill_after is not None else os.waitpid(child, 0)[1]
         self.left_over = not _is_empty(child)
         return ended
 
@@ -116,6 +116,17 @@ class Site:
             found.append("a process is left")
         names = {path.name for path in (self.folder / "out").iterdir() if not path.name.startswith(".")}
         return found + [f"there is {name}" for name in names - {f"{page}.html" for page in range(PAGES)}]
+
+
+def _wait(process: int) -> int:
+    """How a process ends that was told to."""
+    until = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < until:
+        ended, status = os.waitpid(process, os.WNOHANG)
+        if ended:
+            return status
+        time.sleep(0.01)
+    sys.exit(f"process {process} does not end")
 
 
 def _is_empty(group: int) -> bool:

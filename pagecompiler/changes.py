@@ -40,7 +40,8 @@ class Changes:
     In the ignored ones that were named it counts only when something is deleted.
 
     `debounce_seconds` is how long it must be quiet after a change before it counts. With `poll`, or when the
-    system cannot watch any more folders (`say` is told), it counts every half second that there may be one.
+    system cannot watch any more folders (`say` is told), it counts every half second that there may be one. When it
+    has `ended`, it is as if it was closed.
     """
 
     def __init__(
@@ -49,10 +50,12 @@ class Changes:
         debounce_seconds: float,
         ignored: Collection[Path] = (),
         poll: bool = False,
+        ended: Callable[[], bool] = lambda: False,
         say: Callable[[str], None] = lambda line: None,
     ) -> None:
         self._debounce = debounce_seconds
         self._ignored = {path.resolve() for path in ignored}
+        self._ended = ended
         self._say = say
         self._state = threading.Condition()
         self._changed: float | None = None
@@ -70,7 +73,7 @@ class Changes:
     @property
     def closed(self) -> bool:
         """Whether there is nothing to wait for any more."""
-        return self._closed
+        return self._closed or self._ended()
 
     @property
     def pending(self) -> bool:
@@ -107,7 +110,7 @@ class Changes:
     def wait(self) -> bool:
         """Wait for the next change, and until it is quiet after it; false when closed."""
         with self._state:
-            while not self._closed:
+            while not self.closed:
                 left = self._left()
                 if left is not None and left <= 0:
                     self._changed, self._looked = None, time.monotonic()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -15,13 +14,13 @@ from pagecompiler.commands.check import check_command
 from pagecompiler.commands.compile import compile_command
 from pagecompiler.commands.doctor import doctor_command
 from pagecompiler.commands.explain import explain_command, prompt_command
+from pagecompiler.commands.interrupts import INTERRUPTS
 from pagecompiler.commands.model import model_group
 from pagecompiler.commands.new import new_command
 from pagecompiler.commands.screen import CONTEXT
 from pagecompiler.commands.watch import watch_command
 
 INTERRUPTED = 130
-TERMINATED = 143
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -29,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         # A pipe or a Windows console may have another encoding; pages and specs are UTF-8.
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(TERMINATED))
+    INTERRUPTS.install()
     try:
         args = None if arguments is None else list(arguments)
         code = cli.main(args=args, prog_name="pagec", standalone_mode=False)

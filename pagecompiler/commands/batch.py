@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from pagecompiler.commands.interrupts import INTERRUPTS
 from pagecompiler.commands.options import (
     build_options,
     chosen_model,
@@ -24,7 +25,7 @@ SERVED_LANES, SERVED_JOBS = 256, 64
 """Enough to fill a large server; what each one takes of it is found out while it works."""
 
 if TYPE_CHECKING:
-    from pagecompiler.batch import Batch
+    from pagecompiler.batch import Batch, BatchState
     from pagecompiler.build import PageResult
 
 
@@ -89,8 +90,13 @@ def batch_command(
     settings = compile_options(options, model, decoding, output)
     with screen.batch_progress() as progress:
         report.before_line = progress.clear
+
+        def watched(state: BatchState) -> None:
+            INTERRUPTS.check()
+            progress(state)
+
         pages = jobs or (SERVED_JOBS if served else DEFAULT_JOBS)
-        batch = Batch(folder, specs, source, settings, jobs=pages, told=report.add, watched=progress)
+        batch = Batch(folder, specs, source, settings, jobs=pages, told=report.add, watched=watched)
         try:
             batch.survey()
             batch.run()

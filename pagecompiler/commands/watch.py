@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pagecompiler.commands.interrupts import INTERRUPTS
 from pagecompiler.commands.options import (
     build_options,
     chosen_model,
@@ -107,7 +108,8 @@ def watch_command(
     model = chosen_model(options, str(target), screen)
     decoding = decoding_options(options)
     settings = compile_options(options, model, decoding, page)
-    changes = Changes(debounce_seconds=debounce / 1000, ignored=output_places(target, page), poll=poll, say=screen.say)
+    changes = Changes(debounce_seconds=debounce / 1000, ignored=output_places(target, page), poll=poll,
+                      ended=lambda: INTERRUPTS.received, say=screen.say)  # fmt: skip
     orders = Orders(changes.wake)
     audience, server = _server(target, model, decoding, orders, port) if serve else (Audience(), None)
 
@@ -129,6 +131,7 @@ def watch_command(
             if server is not None and open_browser:
                 click.launch(server.url)
             watch.run()
+            INTERRUPTS.check()
     except KeyboardInterrupt:
         raise click.exceptions.Exit(0 if watch.good_pages else INTERRUPTED) from None
     finally:
