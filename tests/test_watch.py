@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -172,6 +173,29 @@ def test_every_way_of_saving(spec: Path, start: Callable[..., Watcher], way: Cal
         watcher.expect_text(text)
         assert text in watcher.output.read_text(encoding="utf-8")
     assert watcher.engines == 1 and sorted(watcher.asked) == ["hero", "one", "style"]
+
+
+VIM = ("vim", "-u", "NONE", "-N", "-e", "-s")
+EDITORS = {
+    "vim renames": (*VIM, "-c", "set backup backupcopy=no", "-c", "%s/first/saved/", "-c", "wq"),
+    "vim copies": (*VIM, "-c", "set backup backupcopy=yes", "-c", "%s/first/saved/", "-c", "wq"),
+    "ed": ("ed", "-s"),
+    "sed": ("sed", "-i", "s/first/saved/"),
+}
+
+
+@pytest.mark.parametrize("editor", EDITORS)
+def test_editors(spec: Path, start: Callable[..., Watcher], editor: str) -> None:
+    command = EDITORS[editor]
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"{command[0]} is not installed")
+    watcher = start(spec)
+    assert watcher.expect().ok
+    subprocess.run(
+        [*command, str(spec)], input="%s/first/saved/\nwq\n", text=True, check=True, stdout=subprocess.DEVNULL
+    )
+    watcher.expect_text("saved")
+    assert sorted(watcher.asked) == ["hero", "one", "style"]
 
 
 def test_a_folder_where_nothing_tells_of_changes_is_looked_at(spec: Path, start: Callable[..., Watcher]) -> None:
