@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import signal
@@ -39,7 +40,9 @@ def spec(number: int) -> str:
     return f"title: Page {number}\nhero: {{heading: Page {number}}}\nsections:\n- kind: features\n  heading: All\n  items:\n{items}"
 
 
-async def quick_answer(stream: Stream) -> None:
+async def late_answer(stream: Stream) -> None:
+    """Late enough that many pages are in flight."""
+    await asyncio.sleep(1.0)
     await stream.open()
     text = stream.server.answer(stream)
     middle = len(text) // 2
@@ -95,7 +98,7 @@ def test_two_thousand_specs(tmp_path: Path) -> None:
         path.write_text(spec(number))
     everything = sorted(f"out/{name}.html" for name in names)
 
-    with FakeServer(write, model="pagec-mini", act=quick_answer) as server:
+    with FakeServer(write, model="pagec-mini", act=late_answer) as server:
         finished: dict[Path, int] = {}
         for stop in STOPS:
             run = batch(tmp_path, server.url, stop_after=stop)
@@ -112,7 +115,7 @@ def test_two_thousand_specs(tmp_path: Path) -> None:
         # Only what was under way at an interruption is asked for twice.
         asked = Counter(body["messages"][-1]["content"] for body in server.requests)
         assert max(asked.values()) <= 1 + len(STOPS)
-        assert server.most_running <= SERVED_LANES + 2
+        assert 8 < server.most_running <= SERVED_LANES + 2
         assert sum(asked.values()) - len(asked) <= len(STOPS) * (SERVED_LANES + 2)
 
         before = len(server.requests)
