@@ -148,7 +148,8 @@ def answer_of(attempt: Attempt, room: TokenRoom) -> Answer:
 def _summary(attempt: Attempt) -> str:
     completion = attempt.completion
     if completion is None:
-        return f"{len(attempt.tokens):,} tokens, then it began anew."
+        end = "it began anew" if attempt.state == "lost" else "the engine stopped"
+        return f"{len(attempt.tokens):,} tokens, then {end}."
     parts = [f"{len(completion.tokens):,} tokens in {completion.seconds:.2f} s"]
     if completion.drafted:
         parts.append(f"{completion.accepted:,} of {completion.drafted:,} guessed tokens approved")
