@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup
 
+from pagecompiler.api import engine_maker
 from pagecompiler.build import CompileOptions, EngineSource, PageResult, compile_spec
 from pagecompiler.colour import contrast
 from pagecompiler.diagnostics import diagnostic
 from pagecompiler.engine.reference import write
 from pagecompiler.engine.scripted import ScriptedEngine
 from pagecompiler.engine.types import Candidate, TracedToken
-from pagecompiler.models import ModelChoice
+from pagecompiler.models import ModelChoice, choose_model
 from pagecompiler.palette import palettes
 from pagecompiler.prompts import FORMAT
 from pagecompiler.reporting.attempts import Attempts, BuildRecorder
@@ -22,7 +23,8 @@ from pagecompiler.reporting.build_report import build_report
 from pagecompiler.reporting.colours import tones
 from pagecompiler.reporting.tokens import MOST_OF_A_REPORT, MOST_OF_AN_ANSWER
 from pagecompiler.schema import Theme
-from tests.referees import Browser, Scheme, vnu
+from pagecompiler.spec import load_spec
+from tests.referees import ROOT, Browser, Scheme, vnu
 
 from .judged import problems
 from .stories import HOSTILE, attempts, events, story
@@ -143,9 +145,29 @@ def test_texts_can_be_read_on_every_tone(dark: bool):
     assert all(contrast(wrong, palette[ground]) >= 4.5 for ground in ("background", "surface"))
 
 
+def build_with_the_embedded_model(folder: Path):
+    model, recorder = choose_model("pagec-mini"), BuildRecorder()
+    source = EngineSource(model, engine_maker(model, lanes=5))
+    try:
+        options = CompileOptions(cache_dir=folder / "cache", trace=True)
+        return compile_spec(load_spec(ROOT / "specs" / "kettle.yaml"), source, options, recorder), recorder.attempts
+    finally:
+        source.close()
+
+
+def test_the_embedded_model_is_told_of_token_by_token(tmp_path):
+    made, recorded = build_with_the_embedded_model(tmp_path)
+    for attempt in recorded:
+        assert "".join(token.text for token in attempt.tokens) == attempt.completion.text
+        assert sum(token.accepted for token in attempt.tokens) == attempt.completion.accepted
+    soup = soup_of(build_report([(made, recorded)]))
+    assert len(soup.select("fieldset")) == len(list(recorded)) == len(soup.select("g.stretch"))
+    assert soup.select("label.approved") and soup.select("label.own")
+
+
 @pytest.fixture(scope="session")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """A report of two pages, with all that can happen in it; and one of hostile texts."""
+    """One of a page by the embedded model; one with all that can happen in it; and one of hostile texts."""
     folder = tmp_path_factory.mktemp("reports")
     tokens = story(*["<p", ">\n", " word", "{{1}}", "é", "</p>"] * 12)
     recorded = attempts(
@@ -157,6 +179,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     wrong = result(spec="broken.yaml", output=None, html=None, diagnostics=(diagnostic("E0203", "unknown key"),))
     hostile = attempts(("</title>", "'\"", events(1, story(*HOSTILE))))
     pages = {
+        "model.html": [build_with_the_embedded_model(folder)],
         "plain.html": [(result(), recorded), (wrong, Attempts())],
         "hostile.html": [(result(spec=HOSTILE[0]), hostile)],
     }
@@ -182,7 +205,7 @@ def test_axe_console_network_and_overflow(reports: list[Path], scheme: Scheme):
 
 @pytest.mark.browser
 def test_the_tokens_of_an_answer_are_one_stop_and_arrow_keys_walk_through_them(reports: list[Path]):
-    with Browser() as browser, browser.page(reports[0], width_px=360) as (page, _, _):
+    with Browser() as browser, browser.page(reports[1], width_px=360) as (page, _, _):
         label = page.locator("fieldset").first.locator("label")
         panel = page.locator(".panel:visible")
         assert panel.count() == 0
