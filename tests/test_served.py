@@ -266,7 +266,7 @@ def test_nobody_answers(pagec: Pagec) -> None:
     with FakeServer() as server:
         url = page(server)
     code, _, err = pagec("--engine", url, str(KETTLE))
-    assert code == 1 and "no server answers" in err and "cannot connect" in err
+    assert code == 1 and "no server can be used" in err and "cannot connect" in err and "is the server running" in err
 
 
 def test_which_model_is_asked_for() -> None:
@@ -296,6 +296,17 @@ def test_no_list_of_models(body: str) -> None:
         server.models_body = body
         with pytest.raises(EngineError, match="no list of models"):
             discover([server.url], None)
+
+
+@pytest.mark.parametrize(
+    ("code", "hint"), [(401, "the key in PAGEC_ENGINE_KEY"), (503, "start again later"), (500, "own log"), (400, "")]
+)
+def test_a_server_that_refuses_to_list_its_models(code: int, hint: str) -> None:
+    with FakeServer() as server:
+        server.models_status, server.models_body = code, "no"
+        with pytest.raises(EngineError, match=f"no server can be used: {server.url}: HTTP {code}") as error_info:
+            discover([server.url], None)
+    assert hint in error_info.value.hint and bool(hint) == bool(error_info.value.hint)
 
 
 def test_a_server_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -101,6 +101,7 @@ class FakeServer:
         self.most_running = 0
         self.disconnects = 0
         self.models_body: str | None = None
+        self.models_status = 200
         self.metrics = ""
         self.faults = deque(faults)
         self.act = act
@@ -186,7 +187,7 @@ class FakeServer:
 
     async def _models(self, stream: Stream) -> None:
         listed = {"object": "list", "data": [{"id": self.model, "object": "model"}] if self.model else []}
-        await stream.status(200, listed if self.models_body is None else self.models_body)
+        await stream.status(self.models_status, listed if self.models_body is None else self.models_body)
 
     async def _chat(self, stream: Stream) -> None:
         self.requests.append(stream.body)

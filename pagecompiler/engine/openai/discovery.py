@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from pagecompiler.engine.base import EngineError, ModelLoadError
 from pagecompiler.engine.openai.client import Client, engine_key
-from pagecompiler.engine.openai.faults import FaultKind, SendError
+from pagecompiler.engine.openai.faults import HINTS, FaultKind, SendError
 
 CONNECT_SECONDS = 10.0
 ANSWER_SECONDS = 60.0
@@ -22,8 +22,11 @@ def discover(urls: Sequence[str], wanted: str | None, *, seconds: float = ANSWER
     answers = asyncio.run(_ask_all(urls, seconds))
     lists = {url: names for url, names in answers.items() if not isinstance(names, SendError)}
     if not lists:
-        said = "; ".join(f"{url}: {fault}" for url, fault in answers.items())
-        raise EngineError(f"no server answers: {said}", hint="is the server running, and is this its address?")
+        faults = {url: fault for url, fault in answers.items() if isinstance(fault, SendError)}
+        kinds = {fault.kind for fault in faults.values()}
+        said = "; ".join(f"{url}: {fault}" for url, fault in faults.items())
+        hint = HINTS.get(kinds.pop() if len(kinds) == 1 else FaultKind.DOWN, "")
+        raise EngineError(f"no server can be used: {said}", hint=hint)
     if wanted is not None:
         missing = [url for url, names in lists.items() if wanted not in names]
         if missing:

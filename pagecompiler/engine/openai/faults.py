@@ -50,14 +50,15 @@ def error_of(fault: SendError, url: str, label: str) -> EngineError:
             f"{label}: the prompt does not fit into the context of {url}: {fault.message}",
             hint="shorten the texts, or give the server a larger context",
         )
-    return EngineError(f"{url}: {fault.message}", hint=_HINTS.get(fault.kind, ""))
+    return EngineError(f"{url}: {fault.message}", hint=HINTS.get(fault.kind, ""))
 
 
-_HINTS = {
+HINTS = {
     FaultKind.BUSY: "the server stayed busy; start again later, or give it more room",
     FaultKind.DOWN: "is the server running, and is this its address?",
     FaultKind.CUT: "the server's own log says why it ends answers early",
     FaultKind.BROKEN: "the server's own log says more",
+    FaultKind.UNUSABLE: "is this the server's address, and the key in PAGEC_ENGINE_KEY the right one?",
 }
 
 
