@@ -155,6 +155,22 @@ def _axe_source() -> str:
     return AXE_SCRIPT.read_text(encoding="utf-8")
 
 
+def axe(page: Page) -> tuple[Violation, ...]:
+    """What axe finds in an open page, frames not included."""
+    page.evaluate(_axe_source() + "; undefined")
+    options = "{resultTypes: ['violations'], iframes: false}"
+    found = page.evaluate(f"axe.run(document, {options}).then(r => r.violations)")
+    return tuple(
+        Violation(
+            rule["id"],
+            rule["impact"] or "",
+            rule["help"],
+            tuple(" ".join(map(str, node["target"])) for node in rule["nodes"]),
+        )
+        for rule in found
+    )
+
+
 class Browser:
     """Chromium without a network, as a context manager; pages are opened from their files.
 
@@ -235,19 +251,9 @@ class Browser:
             sources = page.evaluate(_LAZY_IMAGES)
             page.wait_for_function("[...document.images].every(image => image.complete)")
             broken = page.evaluate(_BROKEN_IMAGES) if sources else []
-            page.evaluate(_axe_source() + "; undefined")
-            found = page.evaluate("axe.run(document, {resultTypes: ['violations']}).then(r => r.violations)")
+            violations = axe(page)
             page.set_viewport_size({"width": 360, "height": 800})
             overflow = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        violations = tuple(
-            Violation(
-                rule["id"],
-                rule["impact"] or "",
-                rule["help"],
-                tuple(" ".join(map(str, node["target"])) for node in rule["nodes"]),
-            )
-            for rule in found
-        )
         return Visit(violations, tuple(console), tuple(external), tuple(broken), max(0, overflow))
 
     def screenshots(self, path: Path, folder: Path, *, widths_px: Iterable[int] = WIDTHS_PX) -> list[Path]:

@@ -19,7 +19,7 @@ from pagecompiler.engine.types import GenerationEvent, Request
 from pagecompiler.folder import FolderSpec
 from pagecompiler.page_build import PageBuild
 from pagecompiler.results import PageResult
-from pagecompiler.serve.observed import ObservedEngine
+from pagecompiler.serve.observed import Listener, ObservedEngine
 from pagecompiler.serve.story import PageStory
 
 KEPT_STORIES = 24
@@ -76,19 +76,22 @@ class Board(Audience):
             self.version += 1
         self._wake()
 
-    def wants_trace(self, request: Request) -> bool:
-        """Tokens are traced while somebody looks at the lanes of their page."""
+    def listen(self, request: Request) -> Listener | None:
+        """The story of its page hears of a request; tokens are traced while somebody looks at the lanes."""
         with self.lock:
             story = self._building.get(request.page)
-            return story is not None and self._viewed[story.key] > 0
+            if story is None:
+                return None
+            build, viewed = story.number, self._viewed[story.key] > 0
 
-    def hear(self, request: Request, event: GenerationEvent) -> None:
-        """The engine has told of a block of a page that is being built."""
-        with self.lock:
-            story = self._building.get(request.page)
-            if story is not None:
-                story.hear(request, event)
-        self._wake()
+        def hear(event: GenerationEvent) -> None:
+            with self.lock:
+                # Of a build that was given up for the next one, the last events come late.
+                if story.number == build:
+                    story.hear(request, event)
+            self._wake()
+
+        return Listener(hear, viewed)
 
     def told(self, result: PageResult, sources: Mapping[str, str]) -> None:
         """End a story."""

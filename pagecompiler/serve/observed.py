@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from pagecompiler.engine.base import Engine
 from pagecompiler.engine.types import EngineStats, GenerationEvent, Request
 
 
+class Listener(NamedTuple):
+    """Hears the events of one request, and must be quick, since the build waits for it.
+
+    `trace` asks for the story of each token, which costs time.
+    """
+
+    hear: Callable[[GenerationEvent], None]
+    trace: bool
+
+
 class Observer(Protocol):
-    """Hears of every event; must be quick, the build waits for it."""
+    """Who wants to know what an engine does."""
 
-    def wants_trace(self, request: Request) -> bool:
-        """Whether the story of each token is wanted, which costs time."""
-
-    def hear(self, request: Request, event: GenerationEvent) -> None:
-        """Something has happened to a request."""
+    def listen(self, request: Request) -> Listener | None:
+        """Who hears of a request that is being submitted."""
 
 
 class ObservedEngine:
@@ -26,21 +33,22 @@ class ObservedEngine:
     def __init__(self, engine: Engine, observer: Observer) -> None:
         self._engine = engine
         self._observer = observer
-        self._requests: dict[int, Request] = {}
+        self._listeners: dict[int, Listener] = {}
 
     def submit(self, request: Request) -> int:
-        request = replace(request, trace=self._observer.wants_trace(request))
-        number = self._engine.submit(request)
-        self._requests[number] = request
+        listener = self._observer.listen(request)
+        number = self._engine.submit(replace(request, trace=listener is not None and listener.trace))
+        if listener is not None:
+            self._listeners[number] = listener
         return number
 
     def events(self) -> Iterator[GenerationEvent]:
         for event in self._engine.events():
-            request = self._requests.get(event.request)
-            if request is not None:
-                self._observer.hear(request, event)
+            listener = self._listeners.get(event.request)
+            if listener is not None:
+                listener.hear(event)
                 if event.completion is not None:
-                    del self._requests[event.request]
+                    del self._listeners[event.request]
             yield event
 
     def cancel(self, number: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mimetypes
 import posixpath
+import threading
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -35,6 +36,9 @@ class Pages:
 
     def __init__(self, board: Board) -> None:
         self._board = board
+        self._drafting = threading.Lock()
+        self._draft_of: tuple[str, int, int] | None = None
+        self._last_draft = ""
 
     def answer(self, path: str, *, draft: bool) -> Response:
         """The page or image of a path; with `draft` a page that is being written as far as it is."""
@@ -54,9 +58,16 @@ class Pages:
         return Response(data, media_type=kind, headers={"content-security-policy": _IMAGE_POLICY})
 
     def _draft(self, story: PageStory) -> str | None:
-        with self._board.lock:
-            build, texts = story.build, dict(story.texts)
-        return draft_page(build, texts) if build is not None and build.blocks else None
+        """The page of the build that goes on; several browsers that ask for the same share it."""
+        with self._drafting:
+            with self._board.lock:
+                build, texts = story.build, dict(story.texts)
+                wanted = story.key, story.number, len(story.log)
+            if build is None or not build.blocks:
+                return None
+            if self._draft_of != wanted:
+                self._draft_of, self._last_draft = wanted, draft_page(build, texts)
+            return self._last_draft
 
     def _written(self, story: PageStory) -> Response:
         try:

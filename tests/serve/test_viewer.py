@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +26,19 @@ def begin(board: Board, spec: Path) -> None:
     board.began(build)
 
 
-def write(board: Board, *texts: str, request: int = 1) -> None:
-    board.hear(HERO, GenerationEvent(request, "admitted"))
+def write(board: Board, *texts: str, request: int = 1) -> Callable[[GenerationEvent], None]:
+    """The engine writes the hero; gives what hears of more of it."""
+    listener = board.listen(HERO)
+    assert listener is not None
+    listener.hear(GenerationEvent(request, "admitted"))
     for number, text in enumerate(texts, 1):
-        board.hear(HERO, GenerationEvent(request, "text", text=text, tokens=number))
+        listener.hear(GenerationEvent(request, "text", text=text, tokens=number))
+    return listener.hear
+
+
+def traces(board: Board) -> bool:
+    listener = board.listen(HERO)
+    return listener is not None and listener.trace
 
 
 def names(viewer: Viewer) -> list[str]:
@@ -44,9 +54,9 @@ def test_everything_at_first_and_then_what_is_new(spec: Path) -> None:
     viewer = Viewer(board, "page", "lanes", "secret")
     assert names(viewer) == ["board"]
     begin(board, spec)
-    write(board, "<sec", "tion>")
+    hear = write(board, "<sec", "tion>")
     assert names(viewer) == ["board", "page", "log"] and names(viewer) == []
-    board.hear(HERO, GenerationEvent(1, "text", text="<h1>", tokens=3))
+    hear(GenerationEvent(1, "text", text="<h1>", tokens=3))
     assert [entry["text"] for entry in entries(viewer)] == ["<h1>"]
     late = Viewer(board, "page", "lanes", "secret")
     assert "".join(entry["text"] for entry in entries(late) if entry["kind"] == "text") == "<section><h1>"
@@ -88,25 +98,35 @@ def test_tokens_are_traced_only_for_who_looks_at_their_lanes(spec: Path) -> None
     def waker() -> None:
         pass
 
-    assert not board.wants_trace(HERO)
+    assert not traces(board)
     board.join(waker, "other")
-    assert not board.wants_trace(HERO)
+    assert not traces(board)
     board.join(waker, "page")
-    assert board.wants_trace(HERO)
+    assert traces(board)
     board.leave(waker, "page")
-    assert not board.wants_trace(HERO)
+    assert not traces(board)
 
 
 def test_a_second_attempt_begins_anew(spec: Path) -> None:
     board = Board(None, "model", "auto")
     begin(board, spec)
-    write(board, "first")
+    hear = write(board, "first")
     done = Completion("first", (1,), FinishReason.DONE, 0.1)
-    board.hear(HERO, GenerationEvent(1, "finished", tokens=1, completion=done))
+    hear(GenerationEvent(1, "finished", tokens=1, completion=done))
     write(board, "second", request=2)
     assert board.stories["page"].texts == {"hero": "second"}
     states = [(e["state"], e.get("attempt")) for e in board.stories["page"].log if e["kind"] == "block"]
     assert states == [("writing", 1), ("written", None), ("writing", 2)]
+
+
+def test_what_comes_late_of_a_build_that_was_given_up_is_not_heard(spec: Path) -> None:
+    board = Board(None, "model", "auto")
+    begin(board, spec)
+    hear = write(board, "old")
+    begin(board, spec)
+    hear(GenerationEvent(1, "text", text="late", tokens=2))
+    hear(GenerationEvent(1, "finished", completion=Completion("oldlate", (1, 2), FinishReason.CANCELLED, 0.1)))
+    assert board.stories["page"].log == [] and board.stories["page"].texts == {}
 
 
 def test_only_the_last_builds_are_remembered_in_full(tmp_path: Path) -> None:
