@@ -13,6 +13,7 @@ the count of different ones is printed.
 from __future__ import annotations
 
 import argparse
+import sys
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -46,8 +47,10 @@ def rounds(options: argparse.Namespace) -> list[dict[str, Run]]:
             for name in names
         }
         for number in range(options.unmeasured + options.pairs):
-            order = names[number % len(names) :] + names[: number % len(names)]
-            found.append({name: run_in(engines[name], requests) for name in order})
+            turn = number % len(names)
+            found.append({name: run_in(engines[name], requests) for name in names[turn:] + names[:turn]})
+            rates = ", ".join(f"{name} {found[-1][name].decode_tokens_per_second:.0f}" for name in names)
+            print(f"round {number}: {rates}", file=sys.stderr, flush=True)
     print(
         f"{options.model.name}, {machine()}, {options.threads} threads, {options.lanes} lanes of {size} tokens,"
         f" {len(requests)} blocks, {sum(len(c.tokens) for c in found[0]['plain'].completions)} tokens"
