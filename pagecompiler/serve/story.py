@@ -55,6 +55,7 @@ class PageStory:
             "digest": self._digest,
             "number": self.number,
             "good": self.good,
+            "written": self.spec.output.exists(),
             "state": self.state,
             "seconds": self._seconds,
             "method": self._method,

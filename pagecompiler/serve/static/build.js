@@ -85,10 +85,8 @@ function lost() {
   say("The server has gone; waiting for it");
 }
 
-async function showPage() {
-  const url = `${address("pages", page)}.html`;
-  const there = await fetch(url, { method: "HEAD" });
-  if (there.ok) frames.show(`${url}?good=${news.opened}.${head.number}.${head.good}`);
+function showPage() {
+  if (head.written) frames.show(`${address("pages", page)}.html?good=${news.opened}.${head.number}.${head.good}`);
 }
 
 function showState() {
@@ -99,7 +97,7 @@ function showState() {
     waiting: "Not built yet",
     building: "Building …",
     ok: head.lanes.length ? `Built in ${seconds(head.seconds)}, ${head.method}` : "Up to date. COMPILE writes it again.",
-    failed: `${errors} ${errors === 1 ? "error" : "errors"}; this is the last good page`,
+    failed: `${errors} ${errors === 1 ? "error" : "errors"}; ${head.written ? "this is the last good page" : "there is no page yet"}`,
   };
   say(board.loading ? "Loading the model …" : texts[head.state]);
 }

@@ -22,10 +22,6 @@ export class Frames {
     if (scaled) new ResizeObserver(() => this.#scale()).observe(place);
   }
 
-  get empty() {
-    return this.#shown === null && this.#loading === null;
-  }
-
   /** Show this address; of several that are wanted while one loads, the last. */
   show(address) {
     this.#wanted = address;

@@ -36,10 +36,8 @@ const news = new News(page, false, {
   },
 });
 
-async function showPage() {
-  const url = `${address("pages", page)}.html`;
-  const there = await fetch(url, { method: "HEAD" });
-  if (there.ok) frames.show(`${url}?good=${news.opened}.${head.number}.${head.good}`);
+function showPage() {
+  if (head.written) frames.show(`${address("pages", page)}.html?good=${news.opened}.${head.number}.${head.good}`);
 }
 
 function showState() {
@@ -48,7 +46,7 @@ function showState() {
     waiting: "Waiting for the first build",
     building: "Building …",
     ok: `Built in ${seconds(head.seconds)}`,
-    failed: `${errors} ${errors === 1 ? "error" : "errors"}; this is the last good page`,
+    failed: `${errors} ${errors === 1 ? "error" : "errors"}; ${head.written ? "this is the last good page" : "there is no page yet"}`,
   };
   say(head.state, texts[head.state]);
 }
