@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
-from pagecompiler.engine.llama.depth import Measured
-from pagecompiler.engine.llama.tuning import Tuning, tuning_key
+from pagecompiler.engine.llama.depth import FIRST_REST, TRIED_STEPS, Depth, Measured
+from pagecompiler.engine.llama.methods import Plan, find_opening
+from pagecompiler.engine.llama.tuning import BenchVerdict, Tuning, tuning_key, verdict_key
+from pagecompiler.engine.llama.ways import Ways
+from pagecompiler.engine.types import Decoding, Method
 
 MEASURED = Measured({(5, 2): 0.02, (1, 0): 0.004}, (0.9, 0.5))
 
@@ -54,3 +58,60 @@ def test_the_key_names_machine_file_build_and_method(tmp_path):
     assert len(keys) == 8
     os.utime(model, ns=(1, 1))
     assert tuning_key(model, build="1", threads=1, method="mtp") not in keys
+
+
+WON = BenchVerdict(5, Method.MTP, 2, 1.35, "2026-11-29")
+
+
+def test_verdicts_are_kept_by_the_number_of_lanes(tmp_path: Path) -> None:
+    tuning = Tuning(tmp_path / "tuning.json")
+    tuning.store("steps", MEASURED)
+    alone = BenchVerdict(1, Method.PLAIN, 0, 1.0, "2026-11-29")
+    assert tuning.keep_verdict("a", WON) and tuning.keep_verdict("a", alone)
+    assert tuning.verdicts("a") == {5: WON, 1: alone}
+    tuning.store("steps", MEASURED)
+    assert tuning.verdicts("a") == {5: WON, 1: alone}
+    assert tuning.load("steps") == MEASURED
+
+
+def test_a_forgotten_verdict_is_gone_and_others_stay(tmp_path: Path) -> None:
+    tuning = Tuning(tmp_path / "tuning.json")
+    tuning.keep_verdict("a", WON)
+    tuning.keep_verdict("b", WON)
+    assert tuning.forget("a") == 1 and tuning.forget("a") == 0
+    assert (tuning.verdicts("a"), tuning.verdicts("b")) == ({}, {5: WON})
+
+
+def test_verdicts_hold_for_one_model_with_or_without_a_draft_model(tmp_path: Path) -> None:
+    model, other = tmp_path / "m.gguf", tmp_path / "o.gguf"
+    for path in (model, other):
+        path.write_bytes(b"GGUF")
+    keys = {verdict_key(model), verdict_key(model, other), verdict_key(other), verdict_key(other, model)}
+    assert len(keys) == 4
+
+
+@pytest.mark.parametrize(
+    ("main", "lookup", "expected"),
+    [
+        (Method.MTP, True, {1: (1, 3), 5: (0, 2)}),
+        (Method.PLAIN, True, {1: (0, 3)}),
+        (Method.DRAFT, False, {}),
+    ],
+)
+def test_auto_begins_with_the_verdicts_that_it_can_follow(main: Method, lookup: bool, expected: dict) -> None:
+    verdicts = {1: BenchVerdict(1, Method.LOOKUP, 3, 1.1, ""), 5: WON}
+    assert find_opening(Plan(Decoding(), main, lookup), verdicts) == expected
+
+
+def test_what_a_bench_found_is_kept_to_before_anything_else_is_tried() -> None:
+    known = Measured({(5, depth): 0.01 for depth in range(4)}, (0.9, 0.8, 0.7))
+    ways = Ways([Depth(deepest=3, known=known)], opening={5: (0, 2)})
+    chosen = []
+    for _ in range(FIRST_REST + 1):
+        chosen.append(ways.choose(5))
+        ways.observed(5, *chosen[-1], 0.01)
+    assert set(chosen[:-1]) == {(0, 2)}
+    assert ways.choose(4) == (0, 0), "nothing is known of four lanes: all depths are tried"
+    for _ in range(TRIED_STEPS):  # one more depth is on trial
+        ways.observed(5, *ways.choose(5), 0.01)
+    assert ways.choose(5) == (0, 3), "then the best that is known"

@@ -11,11 +11,13 @@ from pathlib import Path
 from pagecompiler.engine.base import EngineError, ModelLoadError, PromptTooLongError
 from pagecompiler.engine.hardware import usable_threads
 from pagecompiler.engine.llama.chat import ChatTemplate, PromptWriter
+from pagecompiler.engine.llama.depth import Measured
 from pagecompiler.engine.llama.lane import Job
 from pagecompiler.engine.llama.library import SUPPORTED_VERSION, Context, Model, native_support
 from pagecompiler.engine.llama.methods import (
     Plan,
     deepest_guess,
+    find_opening,
     longest_stride,
     make_guesses,
     plan_methods,
@@ -25,7 +27,7 @@ from pagecompiler.engine.llama.native_log import native_log
 from pagecompiler.engine.llama.probe import rollback_problem
 from pagecompiler.engine.llama.scheduler import KEEPERS, Scheduler
 from pagecompiler.engine.llama.target import NEXTN
-from pagecompiler.engine.llama.tuning import Tuning, tuning_key
+from pagecompiler.engine.llama.tuning import Tuning, tuning_key, verdict_key
 from pagecompiler.engine.planner import ALL_LAYERS
 from pagecompiler.engine.types import Decoding, EngineStats, GenerationEvent, Method, Request
 
@@ -85,6 +87,9 @@ class LlamaEngine:
         self._tuning_key = tuning_key(
             path, build=f"{SUPPORTED_VERSION} {gpu_layers} {hardware}", threads=self._threads, method=plan.main
         )
+        if self._tuning is not None and decoding.method is Method.AUTO:
+            draft = decoding.draft_model if plan.main is Method.DRAFT else None
+            plan.opening = find_opening(plan, self._tuning.verdicts(verdict_key(path, draft)))
         self._model = Model(
             path,
             gpu_layers=gpu_layers,
@@ -197,6 +202,15 @@ class LlamaEngine:
         self._scheduler.stats.native_log = list(native_log.lines)
         self._scheduler.stats.draft_device = self._draft_device
         return self._scheduler.stats
+
+    def measured(self) -> Measured:
+        """What steps cost and how many guesses were approved, so far; of `auto` its first way."""
+        return self._guesses.ways.measured()[0]
+
+    @property
+    def tuning_key(self) -> str:
+        """Under this, with the number of a way behind it, `auto` looks for what was measured of this main drafter."""
+        return self._tuning_key
 
     def close(self) -> None:
         """Free the model, after the step that is running; unfinished requests end without an event."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from pagecompiler.engine.llama.drafting.lookup import Lookup
 from pagecompiler.engine.llama.drafting.mtp import Mtp
 from pagecompiler.engine.llama.drafting.previous import Previous
 from pagecompiler.engine.llama.library import Model, native_support
+from pagecompiler.engine.llama.tuning import BenchVerdict
 from pagecompiler.engine.types import Decoding, Method
 
 DEEPEST = 4
@@ -29,12 +30,16 @@ STRIDE_LOGITS = 1 << 24  # bounds the memory of a stride's logits, in numbers
 
 @dataclass(slots=True)
 class Plan:
-    """What will draft. `main` is MTP, DRAFT or PLAIN; `notes` say what was asked for and is not possible."""
+    """What will draft. `main` is MTP, DRAFT or PLAIN; `notes` say what was asked for and is not possible.
+
+    `opening` is what a bench found best, by the number of lanes: a way and its depth.
+    """
 
     decoding: Decoding
     main: Method
     lookup: bool
     notes: list[str] = field(default_factory=list)
+    opening: Mapping[int, tuple[int, int]] = field(default_factory=dict)
 
     @property
     def ways(self) -> int:
@@ -73,6 +78,14 @@ def plan_methods(path: Path, decoding: Decoding) -> Plan:
     return plan
 
 
+def find_opening(plan: Plan, verdicts: Mapping[int, BenchVerdict]) -> dict[int, tuple[int, int]]:
+    """The ways and depths of the verdicts that this plan can follow."""
+    ways = {Method.PLAIN: 0, plan.main: 0}
+    if plan.lookup:
+        ways[Method.LOOKUP] = plan.ways - 1
+    return {lanes: (ways[found.method], found.depth) for lanes, found in verdicts.items() if found.method in ways}
+
+
 def nextn_layers(path: Path) -> int:
     """The multi-token-prediction blocks of a file: those whose tensors are in it.
 
@@ -91,7 +104,8 @@ def deepest_guess(plan: Plan, known: Sequence[Measured | None] = ()) -> int:
         return 0
     if plan.decoding.depth is not None:
         return plan.decoding.depth
-    best = [
+    best = [depth for _, depth in plan.opening.values()]
+    best += [
         Depth(deepest=DEEPEST, known=measured).best(lanes)
         for measured in known
         if measured is not None
@@ -146,6 +160,7 @@ def make_guesses(
         main=drafter,
         depth=depth,
         lookup_depth=others[0] if others else None,
+        opening=plan.opening,
         rows=rows,
         equal=rollback is not None,
     ), loaded
@@ -155,4 +170,4 @@ def without_rollback(plan: Plan, problem: str) -> Plan:
     """The plan of a model whose state cannot be rolled back: only previous answers, by saved states."""
     name = plan.main if plan.main is not Method.PLAIN else Method.LOOKUP
     note = f"{name} is off: {problem}"
-    return replace(plan, main=Method.PLAIN, lookup=False, notes=[*plan.notes, note])
+    return replace(plan, main=Method.PLAIN, lookup=False, notes=[*plan.notes, note], opening={})

@@ -1,4 +1,8 @@
-"""What was measured, kept for the next run: per machine, model file and build of llama.cpp."""
+"""What was measured, kept for the next run: per machine, model file and build of llama.cpp.
+
+Two kinds: what steps cost and how many guesses were approved, which `auto` follows while it runs, and the verdicts of
+`pagec bench`, which it starts from.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,15 @@ import json
 import os
 import platform
 import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pagecompiler.engine.hardware import usable_threads
 from pagecompiler.engine.llama.depth import Measured
+from pagecompiler.engine.llama.support import native_support
+from pagecompiler.engine.types import Method
 
 _VERSION = 1
 _KEPT = 64
@@ -25,6 +34,26 @@ def tuning_key(model: Path, *, build: str, threads: int, method: str) -> str:
         str(model.resolve()), str(stat.st_size), str(stat.st_mtime_ns), build, method,
     ]  # fmt: skip
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True, slots=True)
+class BenchVerdict:
+    """What a bench found best with so many lanes; `ratio` is its speed in units of plain decoding's. `date` is ISO."""
+
+    lanes: int
+    method: Method
+    depth: int
+    ratio: float
+    date: str
+
+
+def verdict_key(model: Path, draft: Path | None = None) -> str:
+    """Names the verdicts for a model, alone or with a draft model."""
+    native = native_support()
+    build = f"{native.version} {native.gpu}"
+    return tuning_key(
+        model, build=build, threads=usable_threads(), method=f"verdict {draft.resolve() if draft else ''}"
+    )
 
 
 class Tuning:
@@ -50,17 +79,56 @@ class Tuning:
             "steps": [[lanes, depth, seconds] for (lanes, depth), seconds in sorted(measured.steps.items())],
             "acceptance": list(measured.acceptance),
         }
-        latest = dict(list(entries.items())[-_KEPT:])
+        self._write(dict(list(entries.items())[-_KEPT:]), self._verdicts())
+
+    def verdicts(self, key: str) -> dict[int, BenchVerdict]:
+        """The verdicts under a key, by the number of lanes."""
+        found = {}
+        with contextlib.suppress(AttributeError, KeyError, TypeError, ValueError):
+            for lanes, entry in self._verdicts().get(key, {}).items():
+                depth, ratio = int(entry["depth"]), float(entry["ratio"])
+                found[int(lanes)] = BenchVerdict(int(lanes), Method(entry["method"]), depth, ratio, str(entry["date"]))
+        return found
+
+    def keep_verdict(self, key: str, verdict: BenchVerdict) -> bool:
+        """Keep a verdict in place of the one for as many lanes; false when it cannot be written."""
+        verdicts = self._verdicts()
+        own = {
+            "method": verdict.method.value,
+            "depth": verdict.depth,
+            "ratio": round(verdict.ratio, 4),
+            "date": verdict.date,
+        }
+        verdicts[key] = {**verdicts.pop(key, {}), str(verdict.lanes): own}
+        return self._write(self._read(), dict(list(verdicts.items())[-_KEPT:]))
+
+    def forget(self, key: str) -> int:
+        """Drop the verdicts under a key; says how many there were."""
+        verdicts = self._verdicts()
+        gone = verdicts.pop(key, {})
+        if gone:
+            self._write(self._read(), verdicts)
+        return len(gone)
+
+    def _write(self, entries: Mapping[str, Any], verdicts: Mapping[str, Any]) -> bool:
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=self._path.name)
             with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump({"version": _VERSION, "entries": latest}, file)
+                json.dump({"version": _VERSION, "entries": entries, "verdicts": verdicts}, file)
             os.replace(name, self._path)
+            return True
+        return False
 
     def _read(self) -> dict[str, Any]:
+        return self._part("entries")
+
+    def _verdicts(self) -> dict[str, Any]:
+        return self._part("verdicts")
+
+    def _part(self, name: str) -> dict[str, Any]:
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
             content = json.loads(self._path.read_bytes())
             if content["version"] == _VERSION:
-                return dict(content["entries"])
+                return dict(content[name])
         return {}

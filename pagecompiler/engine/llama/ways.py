@@ -6,7 +6,7 @@ two ways, the model with matches before it and matches alone; only measurement s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pagecompiler.engine.llama.depth import FIRST_REST, LONGEST_REST, TRIED_STEPS, Depth, Measured
 
@@ -15,11 +15,13 @@ class Ways:
     """Chooses a way and its depth for a number of live lanes, from one `Depth` for each way.
 
     A way whose depths are not all known is tried first. Later the others are tried again, ever more seldom while
-    they lose.
+    they lose. `opening` says for numbers of lanes with which way and depth to begin: what a bench found best there is
+    kept to for as long as a depth that won.
     """
 
-    def __init__(self, depths: Sequence[Depth]) -> None:
+    def __init__(self, depths: Sequence[Depth], opening: Mapping[int, tuple[int, int]] | None = None) -> None:
         self.depths = tuple(depths)
+        self._opening = {lanes: (*choice, FIRST_REST) for lanes, choice in (opening or {}).items()}
         self._trials: dict[int, int] = {}  # lanes → the way on trial
         self._counts: dict[int, int] = {}  # lanes → steps until the next trial, or steps of the trial
         self._rests: dict[int, int] = {}
@@ -32,6 +34,9 @@ class Ways:
 
     def choose(self, lanes: int) -> tuple[int, int]:
         """The way and the depth of the next step of so many lanes."""
+        if lanes in self._opening:
+            way, depth, _ = self._opening[lanes]
+            return way, min(depth, self.depths[way].deepest)
         way = 0 if len(self.depths) == 1 else self._choose(lanes)
         return way, self.depths[way].choose(lanes)
 
@@ -57,6 +62,11 @@ class Ways:
     def observed(self, lanes: int, way: int, depth: int, seconds: float) -> None:
         """A step of so many lanes took `seconds`, drafting included."""
         self.depths[way].observed(lanes, depth, seconds)
+        if lanes in self._opening:
+            first, deep, left = self._opening.pop(lanes)
+            if left > 1:
+                self._opening[lanes] = (first, deep, left - 1)
+            return
         if len(self.depths) == 1 or not self.judged(lanes):
             return
         trial, rest = self._trials.get(lanes), self._rests.get(lanes, FIRST_REST)

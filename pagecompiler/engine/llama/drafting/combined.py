@@ -44,7 +44,7 @@ class Guesses:
     """The drafters of an engine behind one face.
 
     `rows` is the most rows of a step. `equal` asks for equal lengths in a step. The main drafter is a model. With
-    `lookup_depth` steps in which only matches guess are tried as well.
+    `lookup_depth` steps in which only matches guess are tried as well; `opening` is that of `Ways`.
     """
 
     def __init__(
@@ -55,13 +55,15 @@ class Guesses:
         main: Drafter | None = None,
         depth: Depth | None = None,
         lookup_depth: Depth | None = None,
+        opening: Mapping[int, tuple[int, int]] | None = None,
         rows: int,
         equal: bool,
     ) -> None:
         self._previous = previous
         self._lookup = lookup
         self._main = main
-        self.ways = Ways([depth or Depth(deepest=0), *([lookup_depth] if lookup_depth is not None else [])])
+        depths = [depth or Depth(deepest=0), *([lookup_depth] if lookup_depth is not None else [])]
+        self.ways = Ways(depths, opening)
         self._rows = rows
         self._equal = equal
         self._drafters: list[Drafter] = [each for each in (previous, lookup, main) if each is not None]
