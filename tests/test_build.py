@@ -217,3 +217,24 @@ def test_the_cache_stands_at_the_project_root(load: Load, tmp_path: Path) -> Non
 def test_the_cache_folder_hides_itself_from_git(load: Load, build: Compiler) -> None:
     build(load(PAGE))
     assert (build.cache / ".gitignore").read_text() == "*\n"
+
+
+def test_a_source_tells_what_its_engine_did_since_the_last_look(load: Load, tmp_path: Path) -> None:
+    engines: list[ScriptedEngine] = []
+
+    def make() -> ScriptedEngine:
+        engines.append(ScriptedEngine(_answer))
+        return engines[-1]
+
+    source = EngineSource(MODEL, make)
+    options = CompileOptions(output=tmp_path / "out.html", cache_dir=tmp_path / "cache")
+    assert source.spent() is None, "no model was needed yet"
+    compile_spec(load(PAGE), source, options)
+    first = source.spent()
+    assert first is not None and first.tokens > 0
+    assert source.spent() is None, "nothing happened since"
+    compile_spec(load(PAGE.replace("Two", "Two and three")), source, options)
+    assert source.spent() is None, "a relink decodes nothing"
+    engines[0].stats().target_passes = engines[0].stats().tokens = 5  # its process was started again
+    again = source.spent()
+    assert again is not None and again.tokens == 5
