@@ -9,16 +9,20 @@ import os
 import re
 import subprocess
 import threading
+import time
+import urllib.request
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from benchmarks.workload import longest, sample_requests
 from pagecompiler.api import engine_maker
 from pagecompiler.build import CompileOptions, EngineSource, PageResult, compile_spec
 from pagecompiler.engine.openai.counters import GuessCounters, read_counters
 from pagecompiler.engine.openai.engine import OpenAIEngine
-from pagecompiler.engine.types import Completion, FinishReason, Message, Request
+from pagecompiler.engine.types import Completion, FinishReason, Message, Request, Verdict
 from pagecompiler.models import served_model
 from pagecompiler.monitor import BlockMonitor
 from pagecompiler.prompts import FORMAT
@@ -140,6 +144,39 @@ def test_more_requests_than_slots_all_end_with_whole_answers(served: tuple[str, 
         assert not engine.endpoints[0].serial and not engine.endpoints[0].failures
     finally:
         engine.close()
+
+
+class Enough:
+    """Has seen enough with the first piece of text."""
+
+    def feed(self, text: str) -> Verdict:
+        return Verdict.DONE
+
+
+def test_what_has_ended_here_ends_on_the_server() -> None:
+    request = longest(sample_requests(), 1)[0]
+    with LlamaServer() as server:
+        engine = OpenAIEngine([f"{server.url}/v1"], "pagec-mini", key=None)
+        written = []
+        try:
+            for monitor in (BlockMonitor, Enough):
+                engine.submit(replace(request, monitor=monitor))
+                for _ in engine.events():
+                    pass
+                while metric(server.url, "requests_processing"):
+                    time.sleep(0.01)
+                written.append(metric(server.url, "tokens_predicted_total") - sum(written))
+        finally:
+            engine.close()
+    whole, ended_early = written
+    assert 0 < ended_early < whole / 2
+
+
+def metric(url: str, name: str) -> float:
+    with urllib.request.urlopen(f"{url}/metrics", timeout=60) as answer:
+        found = re.search(rf"^llamacpp:{name} (\S+)", answer.read().decode(), re.MULTILINE)
+    assert found is not None
+    return float(found[1])
 
 
 def test_only_the_right_key_opens_a_server() -> None:
