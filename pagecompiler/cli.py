@@ -10,6 +10,7 @@ from typing import NoReturn
 import click
 
 from pagecompiler.commands.batch import batch_command
+from pagecompiler.commands.bench import bench_command
 from pagecompiler.commands.check import check_command
 from pagecompiler.commands.compile import compile_command
 from pagecompiler.commands.doctor import doctor_command
@@ -64,6 +65,7 @@ for command in (
     compile_command,
     batch_command,
     watch_command,
+    bench_command,
     new_command,
     check_command,
     explain_command,
