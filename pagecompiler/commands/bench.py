@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pagecompiler.commands.hardware import hardware_of, hardware_options
+from pagecompiler.commands.interrupts import INTERRUPTS
 from pagecompiler.commands.options import MOST_GUESSED, MOST_LANES_HERE, chosen_model, model_option
 from pagecompiler.commands.screen import CONTEXT, Screen, count, fail, make_screen, screen_options
 from pagecompiler.commands.specs import load, read_spec, refuse_folders
@@ -299,12 +300,19 @@ def _write_report(report: Path, result: BenchResult, screen: Screen) -> None:
 
 @contextmanager
 def _progress(screen: Screen) -> Iterator[Callable[[str], None]]:
-    """What is told of each run: a line that changes, with -v lines, else nothing."""
-    if screen.quiet or not sys.stderr.isatty():
-        yield screen.say if screen.verbose else lambda line: None
-        return
+    """What is told of each run before it begins: a line that changes, with -v lines, else nothing is shown."""
     from rich.console import Console
 
+    def telling(show: Callable[[str], None]) -> Callable[[str], None]:
+        def say(line: str) -> None:
+            INTERRUPTS.check()
+            show(line)
+
+        return say
+
+    if screen.quiet or not sys.stderr.isatty():
+        yield telling(screen.say if screen.verbose else lambda line: None)
+        return
     console = Console(file=sys.stderr, no_color=not screen.color, highlight=False, markup=False)
     with console.status("") as status:
-        yield status.update
+        yield telling(status.update)
