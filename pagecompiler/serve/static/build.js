@@ -57,7 +57,7 @@ function showHead(now) {
   document.title = `${head.key} · pagec`;
   byId("file").textContent = head.spec;
   if (isNew) {
-    lanes.begin(head.lanes);
+    lanes.begin(head.lanes, head.number);
     byId("token").hidden = true;
   }
   showProblems(byId("problems"), head.diagnostics, goTo);

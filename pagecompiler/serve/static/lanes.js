@@ -17,7 +17,8 @@ export class Lanes {
   }
 
   /** A new build: empty lanes for its groups. */
-  begin(groups) {
+  begin(groups, number) {
+    this.place.dataset.build = number;
     this.#lanes.clear();
     this.#blocks.clear();
     for (const group of groups) {
