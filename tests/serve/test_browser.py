@@ -18,8 +18,9 @@ from pagecompiler.engine.scripted import ScriptedEngine
 from pagecompiler.engine.types import Decoding, Request
 from pagecompiler.models import resolve_model
 from pagecompiler.results import PageResult
+from pagecompiler.serve.app import STATIC
 from pagecompiler.serve.methods import method_choices
-from tests.referees import ROOT, Browser, Scheme, axe
+from tests.referees import ROOT, Browser, Scheme, axe, vnu
 from tests.serve.studio import PATIENCE, Studio, by_rule, spec_text
 
 pytestmark = pytest.mark.browser
@@ -99,6 +100,11 @@ def tokens(page: Page, lane: str) -> Locator:
 
 def save(spec: Path, text: str) -> None:
     spec.write_text(text, encoding="utf-8")
+
+
+def test_the_nu_html_checker_has_no_message() -> None:
+    pages = [STATIC / "build.html", STATIC / "preview.html"]
+    assert vnu(pages) == {page: [] for page in pages}
 
 
 # The preview
