@@ -22,9 +22,7 @@ _WORD_LIMITS = {"hero": 40, "cta": 40, "prose": 220, "features": 160, "steps": 1
 _TOLERANCE = 1.5
 
 _NUMBER = re.compile(r"\d+(?:[.,:/\u2009\u202f'’]\d+)*")
-_ADDRESS = re.compile(
-    r"(?:https?://|www\.)[^\s<>\"']*[^\s<>\"'.,;:!?)]|[^\s<>@]+@[^\s<>@]+\.[a-z]{2,}", re.IGNORECASE
-)
+_ADDRESS = re.compile(r"(?:https?://|www\.)[^\s<>\"']*[^\s<>\"'.,;:!?)]|[^\s<>@]+@[^\s<>@]+\.[a-z]{2,}", re.IGNORECASE)
 _HOST = re.compile(r"\b(?:[a-z0-9-]+\.)+(?:com|org|net|info|io|dev|app|example)\b", re.IGNORECASE)
 _MARKS = re.compile(r"\*\*|__|```|\]\(|^#{1,6} |</?think", re.MULTILINE)
 _PLACEHOLDER = re.compile(r"lorem ipsum|\[(?:your|insert|placeholder|name)\b|\bTODO\b|\bTBD\b", re.IGNORECASE)

@@ -78,8 +78,7 @@ def specs_in(folder: Path) -> Iterator[LoadedSpec]:
 def model_source(model_name: str, lanes: int, *, mask: bool) -> EngineSource:
     """Makes the engine, with the slot mask or without; close it after use."""
     model = choose_model(model_name)
-    make = engine_maker(model, lanes)
-    return EngineSource(model, make if mask else lambda: Unmasked(make()))
+    return EngineSource(model, engine_maker(model, lanes), around=lambda make: make() if mask else Unmasked(make()))
 
 
 def first_attempts(specs: Iterable[LoadedSpec], source: EngineSource, cache: Path) -> PageScore:
