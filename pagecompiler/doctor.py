@@ -184,6 +184,7 @@ def _runs(choice: ModelChoice, path: Path, shown: str) -> Iterator[Finding]:
         yield Finding("model", "ok", f"{shown}: {path}, {path.stat().st_size / _GB:.2f} GB, {block} MTP block")
         if decoding.draft_model is not None:
             yield Finding("guesses", "ok", f"from {decoding.draft_model.name}, the trimmed head beside the model")
+        yield _measured(path)
         if wanted is not None:
             plan = fitted(wanted)
             text = plan.describe().removeprefix("memory: ")
@@ -192,6 +193,23 @@ def _runs(choice: ModelChoice, path: Path, shown: str) -> Iterator[Finding]:
                 yield Finding("memory", "note", line.removeprefix("memory: "))
     except EngineError as error:
         yield Finding("model", "problem", f"{shown}: {error.message}", error.hint or again)
+
+
+def _measured(path: Path) -> Finding:
+    """The verdicts of `pagec bench` from which `--method auto` starts here."""
+    from pagecompiler.engine.llama.tuning import Tuning, verdict_key
+    from pagecompiler.models import tuning_path
+
+    verdicts = sorted(Tuning(tuning_path()).verdicts(verdict_key(path)).values(), key=lambda found: found.lanes)
+    if not verdicts:
+        return Finding("bench", "ok", "nothing measured yet; `pagec bench SPEC` finds this model's fastest method")
+    said = (
+        f"with {found.lanes} {'lane' if found.lanes == 1 else 'lanes'} {found.method}"
+        + (f" {found.depth}, {found.ratio:.2f} times plain" if found.depth else " decoding wins")
+        + f" ({found.date})"
+        for found in verdicts
+    )
+    return Finding("bench", "ok", "; ".join(said))
 
 
 def _hub() -> Finding:

@@ -35,7 +35,7 @@ def find(findings: list[Finding], name: str) -> Finding:
 def test_a_working_installation(tmp_path: Path, model: Path) -> None:
     findings = examine(tmp_path, str(model))
     assert can_compile(findings)
-    assert {"pagec", "llama.cpp", "mtp", "gpu", "cpu", "model", "memory", "hub"} == set(states(findings))
+    assert {"pagec", "llama.cpp", "mtp", "gpu", "cpu", "model", "bench", "memory", "hub"} == set(states(findings))
     assert "with MTP block" in find(findings, "model").text
 
 

@@ -7,10 +7,9 @@ is from itself within a round, in four of five rounds by no more.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from statistics import median
-
-import numpy as np
 
 from pagecompiler.bench.arms import AUTO, PLAIN
 from pagecompiler.bench.figures import (
@@ -33,10 +32,10 @@ def noise_of(pairs: Iterable[tuple[float, float]]) -> float | None:
     >>> noise_of([(100.0, 101.0), (100.0, 98.0)])
     0.02
     """
-    shares = [abs(last / first - 1) for first, last in pairs]
+    shares = sorted(abs(last / first - 1) for first, last in pairs)
     if len(shares) < FEWEST_ROUNDS:
         return None
-    return round(float(np.quantile(shares, SHARE, method="higher")), 4)
+    return round(shares[math.ceil(SHARE * len(shares)) - 1], 4)
 
 
 def judge(ratios: Sequence[float], noise: float | None) -> Judgement:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from pagecompiler.bench.arms import PLAIN
-from pagecompiler.bench.figures import Arm
+from pagecompiler.bench.figures import PREVIOUS, Arm
 from pagecompiler.bench.recorder import Clock
 from pagecompiler.bench.run import MakeEngine, Run, Workload, write_pages
 from pagecompiler.diagnostics import Diagnostic
@@ -122,6 +122,7 @@ class Rounds:
 
     def once(self, scene: Scene, arm: Arm, *, trace: bool = False) -> Run:
         """Run an arm. Raises EngineError when its engine cannot be made."""
-        options = replace(scene.options, lanes=scene.lanes)
+        decoding = replace(scene.options.decoding, previous=arm.method == PREVIOUS)
+        options = replace(scene.options, lanes=scene.lanes, decoding=decoding)
         make = self._make(arm, scene.lanes)
         return write_pages(scene.workload, self._model, make, options, self._clock, trace=arm if trace else None)
