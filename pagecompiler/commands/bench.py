@@ -183,6 +183,9 @@ def _bench(
     from pagecompiler.engine.base import Engine
     from pagecompiler.engine.llama.library import native_support
     from pagecompiler.engine.llama.referee import Referee
+    from pagecompiler.engine.openai.client import engine_key
+    from pagecompiler.engine.openai.endpoints import steady_policy
+    from pagecompiler.engine.openai.engine import OpenAIEngine
     from pagecompiler.engine.trimmed import find_trimmed
     from pagecompiler.engine.types import Decoding
     from pagecompiler.engine_maker import EngineMaker
@@ -192,11 +195,14 @@ def _bench(
     trimmed = find_trimmed(model.path, model.id) if model.path is not None else None
 
     def make(arm: Any, lanes: int) -> Callable[[list[Any]], Engine]:
+        if model.servers:
+            return lambda demands: serve(lanes)
         decoding = base if model.path is None else decoding_of(arm, base, arms.draft)
-        maker = EngineMaker(model, lanes, decoding, lambda note: None, False, False)
-        if not model.servers:
-            return maker
-        return lambda demands: ServedEngine(maker(demands), model.servers)
+        return EngineMaker(model, lanes, decoding, lambda note: None, False, False)
+
+    def serve(lanes: int) -> ServedEngine:
+        engine = OpenAIEngine(model.servers, model.name, key=engine_key(), policy=steady_policy(lanes))
+        return ServedEngine(engine, model.servers)
 
     def referee() -> Referee:
         assert model.path is not None

@@ -16,7 +16,7 @@ import pytest
 from pagecompiler.engine.base import EngineError, PromptTooLongError
 from pagecompiler.engine.openai.answer import UNKNOWN_TOKEN
 from pagecompiler.engine.openai.counters import GuessCounters, parse_counters, read_counters
-from pagecompiler.engine.openai.endpoints import Policy
+from pagecompiler.engine.openai.endpoints import Policy, steady_policy
 from pagecompiler.engine.openai.engine import OpenAIEngine
 from pagecompiler.engine.types import Completion, FinishReason, Message, Request, Sampling, Verdict
 from pagecompiler.monitor import BlockMonitor
@@ -386,6 +386,22 @@ def test_a_server_with_few_places_is_asked_for_less(connect: Engines) -> None:
         completions = run(engine, [ask(f"b{number}") for number in range(60)])
         assert {completion.reason for completion in completions} == {FinishReason.END}
         assert engine.endpoints[0].limit < 8 and server.most_running == 3
+
+
+def test_a_measurement_asks_for_all_at_once(connect: Engines) -> None:
+    together = threading.Event()
+
+    async def wait_for_all(stream: Stream) -> None:
+        if stream.server.most_running == 40:
+            together.set()
+        while not together.is_set():
+            await asyncio.sleep(0.01)
+        await answer(stream)
+
+    with FakeServer(act=wait_for_all) as server:
+        completions = run(connect(server, policy=steady_policy(40)), [ask(f"b{number}") for number in range(40)])
+        assert {completion.reason for completion in completions} == {FinishReason.END}
+        assert len(server.requests) == 40
 
 
 def test_pages_stay_together_and_spread(connect: Engines) -> None:

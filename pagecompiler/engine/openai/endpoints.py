@@ -40,6 +40,11 @@ class Policy:
     queued: float = 2.0
 
 
+def steady_policy(requests: int) -> Policy:
+    """For a measurement: each server is asked for so many at once from the beginning, however long they wait there."""
+    return Policy(first_limit=requests, most=requests, queued=float("inf"))
+
+
 SERIAL_AFTER_CUTS = 2
 CUTS_FORGOTTEN_AFTER = 50
 SAID_WHEN_BUSY = 3
