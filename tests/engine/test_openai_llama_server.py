@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -18,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.workload import longest, sample_requests
+from pagecompiler import cli
 from pagecompiler.api import engine_maker
 from pagecompiler.build import CompileOptions, EngineSource, PageResult, compile_spec
 from pagecompiler.engine.openai.counters import GuessCounters, read_counters
@@ -122,6 +124,30 @@ def test_a_page_passes_all_checks_and_its_guesses_are_counted(served: tuple[str,
     assert 0 < accepted <= drafted <= spent.drafted
     assert accepted <= spent.accepted == sum(spent.accepted_by_position)
     assert 0 < spent.passes <= spent.drafted <= 2 * spent.passes
+
+
+def test_a_bench_measures_it(served: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    method, url = served
+    command = (
+        "bench",
+        str(ROOT / "specs" / "docs.yaml"),
+        "--engine",
+        url,
+        "--runs",
+        "1",
+        "--lanes",
+        "1,5,12",
+        "--json",
+    )
+    with pytest.raises(SystemExit) as exit_info:
+        cli.main((*command, "--pages", "2"))
+    out, err = capsys.readouterr()
+    assert not exit_info.value.code, err
+    arms = json.loads(out)["arms"]
+    assert [arm["lanes"] for arm in arms] == [1, 5, 12]
+    for arm in arms:
+        assert arm["tokens_per_second"]["median"] > 0 and arm["time_to_page"]["median"] > 0
+        assert (arm["acceptance"] is None) if method == "plain" else 0 < arm["acceptance"] <= 1
 
 
 def ask(number: int) -> Request:
