@@ -23,11 +23,10 @@ from pagecompiler.bench.figures import (
     TracedRun,
 )
 from pagecompiler.bench.judge import judge, lead_of, noise_of, verdict_of
-from pagecompiler.bench.predict import RowCosts, predict
+from pagecompiler.bench.predict import PassCosts, predict
 from pagecompiler.bench.rounds import Scene, Taken
 from pagecompiler.bench.run import Run
-from pagecompiler.bench.summary import arm_figures, with_kept
-from pagecompiler.engine.types import Method
+from pagecompiler.bench.summary import arm_figures, typical_run, with_kept
 from pagecompiler.models import ModelChoice
 from pagecompiler.options import CompileOptions
 from pagecompiler.spec import LoadedSpec
@@ -123,7 +122,7 @@ class Conclusion:
         noise = noise_of(taken.pairs(base)) if compared else None
         arms = [self._arm(arm, scene, taken, noise, compared) for arm in scene.arms]
         if compared:
-            arms = self._predicted(arms, scene, taken)
+            arms = self._predicted(arms, taken)
         verdict = verdict_of(scene.lanes, arms, noise) if compared else None
         return Load(scene.lanes, scene.workload.pages, tuple(arms), scene.workload.group, noise, verdict)
 
@@ -138,23 +137,22 @@ class Conclusion:
         figures = self._figures(arm, scene.lanes, runs, ratios, found)
         return replace(figures, differences=self._differences.of(Texts(taken.runs(base)), runs))
 
-    def _predicted(self, arms: Sequence[ArmFigures], scene: Scene, taken: Taken) -> list[ArmFigures]:
-        without_model = [arm for arm in scene.arms if arm.method in (Method.PLAIN, Method.LOOKUP)]
-        measured = [run.measured for arm in without_model for run in taken.runs(arm) if run.measured is not None]
-        costs, fixed = RowCosts.of(measured), _fixed_share(taken.runs(PLAIN))
+    def _predicted(self, arms: Sequence[ArmFigures], taken: Taken) -> list[ArmFigures]:
+        plain, fixed = taken.runs(PLAIN), _fixed_share(taken.runs(PLAIN))
         return [
             replace(
                 figures,
                 prediction=predict(
                     figures.arm,
-                    scene.lanes,
                     figures.acceptance_by_position,
-                    costs,
+                    PassCosts.of(typical_run(plain), typical_run(runs)),
                     self._model,
                     self._machine,
                     fixed_share=fixed,
                 ),
             )
+            if plain and (runs := taken.runs(figures.arm))
+            else figures
             for figures in arms
         ]
 

@@ -23,6 +23,7 @@ from pagecompiler.bench.figures import (
 
 SHARE = 0.8
 FEWEST_ROUNDS = 2
+LEAST_DIFFERENCE = 0.01  # less is nothing, however quiet the machine was
 LEADING = ("mtp", "draft", "lookup")
 
 
@@ -49,9 +50,10 @@ def judge(ratios: Sequence[float], noise: float | None) -> Judgement:
     middle = median(ratios)
     above = sum(ratio > 1 for ratio in ratios) / len(ratios)
     below = sum(ratio < 1 for ratio in ratios) / len(ratios)
-    if middle > 1 + noise and above >= SHARE:
+    least = max(noise, LEAST_DIFFERENCE)
+    if middle > 1 + least and above >= SHARE:
         return Judgement.FASTER
-    if middle < 1 - noise and below >= SHARE:
+    if middle < 1 - least and below >= SHARE:
         return Judgement.SLOWER
     return Judgement.NOISE
 
@@ -99,7 +101,7 @@ def lead_of(loads: Sequence[Load]) -> Lead | None:
         if first is None or last is None:
             continue
         change = _ratio(last) / _ratio(first) - 1
-        noise = max(few.noise or 0.0, many.noise or 0.0)
+        noise = max(few.noise or 0.0, many.noise or 0.0, LEAST_DIFFERENCE)
         verb = "widens" if change > noise else "narrows" if change < -noise else "stays"
         told = {"widens": "widens under load", "narrows": "narrows under load", "stays": "stays as it is under load"}
         words = (

@@ -33,7 +33,7 @@ def arm_figures(
 ) -> ArmFigures:
     """The figures of at least one timed run."""
     accepted = [run for run in runs if run.accepted]
-    typical = _typical(accepted or runs)
+    typical = typical_run(runs)
     bytes_per_token = _bytes_per_token(arm, typical, model)
     speed = spread_of(accepted, lambda run: run.speed)
     share = None
@@ -77,6 +77,12 @@ def arm_figures(
     )
 
 
+def typical_run(runs: Sequence[Run]) -> Run:
+    """The run with the median speed, of those with valid pages where there are some; its counts are shown."""
+    ordered = sorted([run for run in runs if run.accepted] or runs, key=lambda run: run.speed or 0.0)
+    return ordered[(len(ordered) - 1) // 2]
+
+
 def spread_of(runs: Iterable[Run], figure: Callable[[Run], float | None]) -> Spread | None:
     """The spread of a figure over the runs that have it."""
     values = [value for run in runs if (value := figure(run)) is not None]
@@ -112,12 +118,6 @@ def draft_bytes(arm: Arm, model: ModelFigures) -> int:
     if arm.method in (Method.MTP, Method.AUTO):
         return model.mtp_bytes + model.mtp_head_bytes
     return model.draft_bytes if arm.method == Method.DRAFT else 0
-
-
-def _typical(runs: Sequence[Run]) -> Run:
-    """The run with the median speed; its counts are those that are shown."""
-    ordered = sorted(runs, key=lambda run: run.speed or 0.0)
-    return ordered[(len(ordered) - 1) // 2]
 
 
 def _groups(runs: Sequence[Run]) -> Iterable[GroupFigures]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -25,18 +24,17 @@ _GB = 1e9
 _COLOURS = {Judgement.FASTER: "green", Judgement.SLOWER: "red"}
 
 
-def bench_text(result: BenchResult) -> Iterator[RenderableType]:
-    """Everything in the order in which it is read."""
-    yield Text(_head(result))
+def bench_text(result: BenchResult) -> Iterator[str | Table]:
+    """Everything in the order in which it is read; a string is text without markup, of any length."""
+    yield _head(result)
     for load in result.loads:
-        yield Text("")
+        yield ""
         yield _speeds(load)
         yield _work(load)
         if any(len(figures.groups) > 1 for figures in load.arms):
             yield _lanes(load)
-    yield Text("")
-    for sentence in sentences(result):
-        yield Text(sentence)
+    yield ""
+    yield from sentences(result)
 
 
 def sentences(result: BenchResult) -> Iterator[str]:

@@ -289,7 +289,7 @@ def _print(result: BenchResult, screen: Screen) -> None:
         emoji=False,
     )
     for part in bench_text(result):
-        console.print(part)
+        console.print(part, soft_wrap=isinstance(part, str))
 
 
 def _write_report(report: Path, result: BenchResult, screen: Screen) -> None:

@@ -122,6 +122,7 @@ class ClockedEngine:
         stats.verify_seconds += 0.9 * TOKENS / self._speed
         stats.target_seconds += TOKENS / self._speed
         stats.draft_passes += guesses * len(hits)
+        stats.draft_seconds += 0.2 * TOKENS / self._speed if hits else 0.0
         return Completion(
             behaviour.text(request, write(request.messages[-1].content)),
             tokens,

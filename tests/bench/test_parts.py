@@ -14,9 +14,8 @@ from pagecompiler.bench.figures import Arm, Judgement
 from pagecompiler.bench.judge import judge, noise_of
 from pagecompiler.bench.machine import describe_model, measure_bandwidth
 from pagecompiler.bench.memory import forget_peak, peak_memory
-from pagecompiler.bench.predict import RowCosts, predict
+from pagecompiler.bench.predict import PassCosts, predict
 from pagecompiler.bench.served import ServedEngine
-from pagecompiler.engine.llama.depth import Measured
 from pagecompiler.engine.openai.counters import GuessCounters
 from pagecompiler.engine.scripted import ScriptedEngine
 from pagecompiler.engine.types import Decoding, Message, Method, Request
@@ -85,26 +84,28 @@ def test_the_noise_leaves_out_one_round_of_five() -> None:
     assert noise_of(pairs[:1]) is None
 
 
-def test_costs_between_and_beyond_what_was_measured() -> None:
-    costs = RowCosts.of([Measured({(5, 0): 0.010, (1, 0): 0.006}, ()), Measured({(5, 1): 0.015}, ())])
-    assert costs.at(5) == 0.010 and costs.at(10) == 0.015
-    assert costs.at(3) == pytest.approx(0.008) and costs.at(15) == pytest.approx(0.020)
-    assert RowCosts({}).at(5) is None and RowCosts({5: 0.01}).at(10) is None
+COSTS = PassCosts(plain=0.02, verify=0.03, draft=0.013, plain_rows=4.8, verify_rows=14.4)
 
 
 def test_a_draft_pass_costs_what_its_bytes_and_layers_do() -> None:
-    costs = RowCosts({5: 0.02, 15: 0.03})
-    prediction = predict(Arm("draft", 2), 5, (0.9, 0.8), costs, FIGURES, MACHINE, fixed_share=0.0)
-    # Half of a plain step is memory (1 MB at 100 MB/s), half is not; 0.6 of the bytes, 0.6 of the layers.
+    prediction = predict(Arm("draft", 2), (0.9, 0.8), COSTS, FIGURES, MACHINE, fixed_share=0.0)
+    # Half of a plain pass is memory (1 MB at 100 MB/s), half is not; 0.6 of the bytes, 0.6 of the layers.
     assert prediction is not None and prediction.draft_cost == pytest.approx(0.6)
     assert prediction.step_ratio == pytest.approx(2.7 / (1.5 + 2 * 0.6)) == prediction.ratio
-    half_fixed = predict(Arm("draft", 2), 5, (0.9, 0.8), costs, FIGURES, MACHINE, fixed_share=0.5)
+    assert "0.65 were measured" in prediction.words and "14.4 rows instead of 4.8 costs 1.50" in prediction.words
+    half_fixed = predict(Arm("draft", 2), (0.9, 0.8), COSTS, FIGURES, MACHINE, fixed_share=0.5)
     assert half_fixed is not None and half_fixed.ratio == pytest.approx(1 / (0.5 + 0.5 / half_fixed.step_ratio))
+
+
+def test_a_loss_is_explained() -> None:
+    prediction = predict(Arm("draft", 2), (0.86, 0.3), COSTS, FIGURES, MACHINE, fixed_share=0.0)
+    assert prediction is not None and prediction.step_ratio < 1
+    assert "It loses because guessing costs more than the approved guesses save" in prediction.words
 
 
 @pytest.mark.parametrize("arm", [PLAIN, AUTO, Arm("lookup", 2)])
 def test_arms_whose_guesses_cost_no_pass_have_no_prediction(arm: Arm) -> None:
-    assert predict(arm, 5, (0.9,), RowCosts({5: 0.02, 10: 0.03}), FIGURES, MACHINE, fixed_share=0.0) is None
+    assert predict(arm, (0.9,), COSTS, FIGURES, MACHINE, fixed_share=0.0) is None
 
 
 def test_sizes_of_the_embedded_models() -> None:
