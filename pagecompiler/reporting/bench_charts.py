@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from pagecompiler.bench.figures import Arm, ArmFigures, BenchResult, Load, Spread
-from pagecompiler.reporting.amounts import number, seconds, share
+from pagecompiler.reporting.amounts import number, seconds, share, times
 from pagecompiler.reporting.bench_tables import load_name
 from pagecompiler.reporting.charts import Bar, BarRow, bar_chart
 
@@ -68,8 +68,8 @@ def prediction_chart(load: Load) -> Chart | None:
     rows = []
     for figures in load.arms:
         if figures.prediction is not None and figures.ratio is not None:
-            expected = Bar(figures.prediction.ratio, f"{figures.prediction.ratio:.2f}× predicted", tone=4)
-            rows.append(BarRow(figures.arm.name, (expected, _bar(figures.ratio, lambda value: f"{value:.2f}×", 0))))
+            expected = Bar(figures.prediction.ratio, times(figures.prediction.ratio), tone=4)
+            rows.append(BarRow(figures.arm.name, (expected, _bar(figures.ratio, times, 0))))
     return _chart(rows, "Speed in units of plain", (("predicted", 4), ("measured", 0)))
 
 
