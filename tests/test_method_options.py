@@ -52,7 +52,7 @@ def test_what_the_options_of_the_hardware_mean():
     assert decoding_options(options).hardware == wanted
 
 
-@pytest.mark.parametrize("command", ["compile", "batch", "watch"])
+@pytest.mark.parametrize("command", ["compile", "batch", "watch", "bench"])
 def test_every_build_command_takes_them(command):
     names = {option for parameter in cli.commands[command].params for option in parameter.opts}
     assert {"--threads", "--gpu-layers", "--split-mode", "--flash-attention", "--kv-type", "--ubatch"} <= names
