@@ -57,6 +57,7 @@ def cli() -> None:
     pagec batch site -o public                 every spec under a folder
     pagec compile - < kettle.yaml > page.html  from stdin to stdout
     pagec check --strict specs/*.yaml          everything that needs no model
+    pagec bench specs/kettle.yaml              which way of decoding is fastest here
     pagec explain E0303                        what a message means
     """
 

@@ -108,7 +108,7 @@ class Rounds:
         """Run every arm once more; an interrupted round leaves nothing behind."""
         base, *others = [arm for arm in scene.arms if arm not in taken.problems]
         order = others if number % 2 else others[::-1]
-        twice = [base] if others or base == PLAIN else []
+        twice = [base] if base == PLAIN else []
         found: dict[Arm, list[Run]] = {}
         for arm in [base, *order, *twice]:
             self._say(f"round {number} of {of}: {arm.name}, {scene.name}")

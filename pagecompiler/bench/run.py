@@ -25,9 +25,8 @@ MakeEngine = Callable[[list[Demand]], Engine]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What was written for one block. `name` tells blocks of several pages apart; `accepted`: it links."""
+    """What was written for one block, in how many seconds of a lane; `accepted`: it links."""
 
-    name: str
     group: str
     request: Request
     completion: Completion
@@ -163,11 +162,9 @@ def _write(owners: list[tuple[Task, PageBuild]], engine: Engine, options: Compil
 def _answers(owners: list[tuple[Task, PageBuild]], recorder: Recorder | None) -> tuple[Answer, ...]:
     if recorder is None:
         return ()
-    many = len({build.page for _, build in owners}) > 1
     accepted = {id(task.completions[-1]) for task, _ in owners if task.fragment is not None and task.completions}
     return tuple(
         Answer(
-            name=f"{each.request.label} of page {each.request.page + 1}" if many else each.request.label,
             group=each.request.group,
             request=each.request,
             completion=each.completion,

@@ -17,6 +17,7 @@ from pagecompiler.bench.figures import (
     MachineFigures,
     Spread,
 )
+from pagecompiler.bench.judge import at_lanes
 from pagecompiler.engine.memory import MIB
 
 BAR = 24
@@ -50,6 +51,8 @@ def sentences(result: BenchResult) -> Iterator[str]:
     for load in result.loads:
         if load.verdict is not None:
             yield load.verdict.words
+        elif load.noise is None and len(load.arms) > 1:
+            yield f"{at_lanes(load.lanes)} nothing is judged: that takes two rounds."
     if result.lead is not None:
         yield result.lead.words
     yield from _auto(result)

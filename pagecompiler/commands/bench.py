@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from pagecompiler.commands.hardware import hardware_of, hardware_options
 from pagecompiler.commands.interrupts import INTERRUPTS
@@ -125,6 +126,8 @@ def bench_command(
     if max(loads) > MOST_LANES_HERE and not model.servers:
         fail(f"--lanes: a model here has at most {MOST_LANES_HERE}, more are for --engine", 2)
     arms = _arms(model, methods, depths, options)
+    if model.servers:
+        _refuse_with_servers()
     if forget:
         _forget(model, arms, screen)
         return
@@ -159,6 +162,14 @@ def bench_command(
         raise click.exceptions.Exit(INTERRUPTED)
     if result.defective:
         raise click.exceptions.Exit(1)
+
+
+def _refuse_with_servers() -> None:
+    """Exits with 2 for options that mean nothing there."""
+    context = click.get_current_context()
+    for name, option in (("methods", "--method"), ("depths", "--depths"), ("bandwidth", "--bandwidth")):
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            fail(f"{option} is for a model here; with --engine the server decides how it decodes", 2)
 
 
 def _arms(model: ModelChoice, methods: tuple[str, ...], depths: tuple[int, ...], options: dict[str, Any]) -> Arms:

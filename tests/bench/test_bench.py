@@ -251,6 +251,12 @@ def test_arms_that_differ_only_in_speed_are_judged_round_by_round(loaded: Loaded
     assert verdict is not None and verdict.arm == MTP_1 and verdict.ratio > 1.5
 
 
+def test_one_round_is_no_measurement(loaded: LoadedSpec) -> None:
+    result = make_bench(loaded, {PLAIN: Behaviour(QUIET), MTP_1: Behaviour([134.0], (0.9,))}, runs=1).run()
+    assert result.verdict is None and judgements(most(result))["mtp 1"] is Judgement.NONE
+    assert "With 5 lanes nothing is judged: that takes two rounds." in list(sentences(result))
+
+
 def test_a_result_says_how_it_was_made(loaded: LoadedSpec) -> None:
     result = make_bench(loaded, {PLAIN: Behaviour(QUIET)}, command="pagec bench x").run()
     assert (result.command, result.runs, result.temperature, result.spec) == ("pagec bench x", 5, 0.0, loaded.name)

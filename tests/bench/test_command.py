@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -133,6 +136,31 @@ def test_a_brief_that_the_embedded_model_cannot_write(pagec: Pagec, tmp_path: Pa
     (tmp_path / "page.yaml").write_text(text, encoding="utf-8")
     code, _, err = pagec("--bandwidth", "10")
     assert code == 1 and "error[" in err
+
+
+def test_ctrl_c_shows_the_figures_until_then(tmp_path: Path) -> None:
+    (tmp_path / "page.yaml").write_text(SPEC, encoding="utf-8")
+    arguments = ("bench", "page.yaml", "--runs", "500", "--method", "mtp", "--lanes", "3", "--bandwidth", "10", "-v")
+    with subprocess.Popen(
+        [sys.executable, "-m", "pagecompiler.cli", *arguments, "--model", "pagec-mini"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        assert any("round 3 of 500" in line for line in process.stderr)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "INCOMPLETE: interrupted after" in out and "Traceback" not in err
+    assert "kept for" not in err and not tuning_path().exists()
+
+
+def test_options_that_a_server_cannot_follow(pagec: Pagec) -> None:
+    with FakeServer(write, model="pagec-mini") as server:
+        code, _, err = pagec("--engine", server.url, "--method", "mtp")
+    assert code == 2 and "--method is for a model here" in err
 
 
 def test_a_server_is_measured(pagec: Pagec) -> None:
