@@ -9,7 +9,7 @@ from typing import Protocol
 
 from pagecompiler.bench.figures import Difference
 from pagecompiler.bench.run import Answer, Run
-from pagecompiler.engine.types import Request
+from pagecompiler.engine.types import FinishReason, Request
 
 END = -1
 
@@ -23,6 +23,7 @@ class Parting:
     plain: tuple[int, ...]
     other: tuple[int, ...]
     token: int
+    ended: bool = False  # the other one by the model's own end token
 
 
 class Examiner(Protocol):
@@ -30,7 +31,7 @@ class Examiner(Protocol):
 
     def gap(self, requests: Sequence[Request], answers: Sequence[Sequence[int]]) -> float: ...
 
-    def missing(self, request: Request, answer: Sequence[int]) -> Sequence[float]: ...
+    def missing(self, request: Request, answer: Sequence[int], *, ended: bool = False) -> Sequence[float]: ...
 
     def distance(self, request: Request, prefix: Sequence[int], token: int, other: int) -> float: ...
 
@@ -59,7 +60,9 @@ class Texts:
                 plain = known.completion.tokens
                 if own != plain:
                     label = answer.request.label
-                    found[label, own] = Parting(label, known.request, plain, own, _first_difference(plain, own))
+                    ended = answer.completion.reason is FinishReason.END
+                    place = _first_difference(plain, own)
+                    found[label, own] = Parting(label, known.request, plain, own, place, ended)
         return list(found.values())
 
     def sample(self) -> tuple[list[Request], list[tuple[int, ...]]]:
@@ -111,7 +114,7 @@ def classify(parting: Parting, examiner: Examiner, allowed: float) -> Difference
     gap = examiner.distance(parting.request, parting.plain[:place], tokens[0], tokens[1])
     if gap > allowed:
         return Difference(parting.block, "defect", place, gap, allowed)
-    for index, missing in enumerate(examiner.missing(parting.request, parting.other)):
+    for index, missing in enumerate(examiner.missing(parting.request, parting.other, ended=parting.ended)):
         if missing > allowed:
             return Difference(parting.block, "defect", index, float(missing), allowed)
     return Difference(parting.block, "near tie", place, gap, allowed)

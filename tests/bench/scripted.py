@@ -151,7 +151,7 @@ class FakeExaminer:
     def gap(self, requests: Sequence[Request], answers: Sequence[Sequence[int]]) -> float:
         return 0.02
 
-    def missing(self, request: Request, answer: Sequence[int]) -> list[float]:
+    def missing(self, request: Request, answer: Sequence[int], *, ended: bool = False) -> list[float]:
         return [self.below] * len(answer)
 
     def distance(self, request: Request, prefix: Sequence[int], token: int, other: int) -> float:

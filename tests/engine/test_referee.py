@@ -65,6 +65,7 @@ def test_another_token_is_found_where_it_stands(referee: Referee, answers: list[
 def test_the_end_of_an_answer_is_a_choice_too(referee: Referee, answers: list[Completion]) -> None:
     tokens = answers[0].tokens
     assert referee.distance(REQUESTS[0], tokens[:5], tokens[5], END) > 1
+    assert referee.missing(REQUESTS[0], tokens[:5], ended=True)[5] > 1, "too early"
 
 
 def test_a_long_answer_is_evaluated_in_pieces(

@@ -60,23 +60,26 @@ class Referee:
         largest = max(float(np.abs(a - b).max()) for a, b in zip(together, alone, strict=True))
         return min(4 * largest, 0.005 * max(float(np.ptp(rows)) for rows in together))
 
-    def missing(self, request: Request, answer: Answer) -> npt.NDArray[np.float64]:
-        """For each token how far its logit is below that of the arg-max of its row, under the slot mask."""
+    def missing(self, request: Request, answer: Answer, *, ended: bool = False) -> npt.NDArray[np.float64]:
+        """For each token how far its logit is below that of the arg-max of its row, under the slot mask.
+
+        With `ended` the model chose to end the answer: its last row is that of the end token.
+        """
         mask = SlotMask(self._index, request.slots)
-        missing = np.zeros(len(answer))
-        place = 0
-        for rows in self._rows(request, answer):
-            for row in rows:
-                allowed = mask.allowed()
-                best = row.max() if allowed is None else row[allowed].max()
-                missing[place] = best - row[answer[place]]
-                mask.feed(self._model.piece(answer[place]))
-                place += 1
+        tokens = [*answer, END] if ended else list(answer)
+        missing = np.zeros(len(tokens))
+        rows = (row for piece in self._rows(request, tokens) for row in piece)
+        for place, (token, row) in enumerate(zip(tokens, rows, strict=True)):
+            allowed = mask.allowed()
+            best = float(row.max() if allowed is None else row[allowed].max())
+            missing[place] = best - self._logit(row, token)
+            if token != END:
+                mask.feed(self._model.piece(token))
         return missing
 
     def distance(self, request: Request, prefix: Answer, token: int, other: int) -> float:
         """How far apart the logits of two tokens are behind a prefix; END is the likeliest end token."""
-        last = [rows[-1] for rows in self._rows(request, [*prefix, 0])][-1]
+        last = self._rows(request, [*prefix, END])[-1][-1]
         return abs(self._logit(last, token) - self._logit(last, other))
 
     def close(self) -> None:
@@ -94,7 +97,7 @@ class Referee:
         return float(row[self._ends].max() if token == END else row[token])
 
     def _rows(self, request: Request, answer: Answer) -> list[Logits]:
-        """The rows that pick the tokens of an answer, in pieces."""
+        """The rows that pick the tokens of an answer, in pieces; the last token is never evaluated."""
         prompt = self._prompts.write(request.messages).tokens
         self._context.clear()
         self._fill(0, prompt[:-1])
