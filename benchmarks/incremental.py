@@ -239,10 +239,16 @@ def batch(model: str, folders: list[Path], lanes: list[int], count: int, rounds:
 
 def run_batch(specs: list[FolderSpec], source: EngineSource, options: CompileOptions) -> list[PageResult]:
     results: list[PageResult] = []
-    work = Batch(None, specs, source, options, told=lambda result, sources: results.append(result))
+    each_page(specs, source, options, results.append)
+    return results
+
+
+def each_page(
+    specs: list[FolderSpec], source: EngineSource, options: CompileOptions, told: Callable[[PageResult], None]
+) -> None:
+    work = Batch(None, specs, source, options, told=lambda result, sources: told(result))
     work.survey()
     work.run()
-    return results
 
 
 def spread(values: list[float]) -> str:
@@ -254,16 +260,17 @@ def memory(model: str) -> None:
     source = source_of(model, Decoding(prefer=Prefer.THROUGHPUT), 10)
     chance = random.Random(0)
     options = CompileOptions(read_cache=False, write_cache=False, lanes=10)
-    for count in (12, 24, 48, 96):
+    for count in (12, 24, 48, 96, 192):
         with tempfile.TemporaryDirectory() as name:
             specs = [FolderSpec(Path(name) / f"{page}.yaml", Path(name) / f"{page}.html") for page in range(count)]
             for spec in specs:
                 spec.path.write_text(mixed_page(chance), encoding="utf-8")
-            results = run_batch(specs, source, options)
+            counts: Counter[str] = Counter()
+            each_page(specs, source, options, lambda result: counts.update(good=result.ok, tokens=_tokens([result])))  # noqa: B023
         engine = source.get()
-        assert isinstance(engine, ChildEngine) and all(result.ok for result in results)
+        assert isinstance(engine, ChildEngine)
         print(
-            f"{count:3} pages, {_tokens(results):6} tokens: {_peak(os.getpid())} MiB here,"
+            f"{count:3} pages, {counts['good']} good, {counts['tokens']:6} tokens: {_peak(os.getpid())} MiB here,"
             f" {_peak(engine.process_id)} MiB in the process of the engine",
             flush=True,
         )
