@@ -60,8 +60,8 @@ class Endpoint:
     `limit` grows with each answer, first fast and after the first shrinking slowly, and shrinks when the server is
     busy or lets requests queue. `epoch` counts the shrinkings: requests that were sent before one say nothing new.
     `serial` is a server whose answers are cut when it is asked for several; `thinks` one whose model thinks although
-    it is asked not to. `failures` are those in a row;
-    `unusable` says why the server is of no use at all, which is believed only of one that has never answered.
+    it is asked not to. `failures` are those in a row; `unusable` says why the server is of no use at all, which is
+    believed only of one that has never answered.
     """
 
     url: str
