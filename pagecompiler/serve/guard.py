@@ -58,6 +58,10 @@ class Guard:
         """Why a request is refused; empty when it is not."""
         if headers.get("host", "") not in self._hosts:
             return "this server answers only under its own address"
+        # Browsers say so truthfully when a foreign page asks; only a link that is followed may lead here.
+        is_foreign = headers.get("sec-fetch-site", "none") not in ("same-origin", "none")
+        if is_foreign and headers.get("sec-fetch-mode") != "navigate":
+            return "this server answers only its own pages"
         if method in ("GET", "HEAD"):
             return ""
         if headers.get("origin") not in self._origins:

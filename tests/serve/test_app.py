@@ -75,6 +75,15 @@ def test_another_host_name_is_answered_403(app: App, path: str, host: str) -> No
     assert answer.status_code == 403 and "title: T" not in answer.text
 
 
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_a_foreign_page_can_link_here_and_no_more(app: App, site: str) -> None:
+    for path, mode in (("/news", "cors"), ("/pages/a.svg", "no-cors"), ("/static/build.js", "no-cors")):
+        headers = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": mode}
+        assert app.client.get(path, headers=headers).status_code == 403
+    headers = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "navigate"}
+    assert app.client.get("/preview", headers=headers).status_code == 200
+
+
 def test_both_names_of_this_machine_are_good(app: App) -> None:
     for host in (HOST, "localhost:8321"):
         assert app.client.get("/", headers={"Host": host}).status_code == 200

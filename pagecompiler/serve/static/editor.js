@@ -47,8 +47,9 @@ export class Editor {
 
   /** Put the cursor to a place; line and column count from 1. */
   goTo(line, column) {
-    const before = this.text.split("\n").slice(0, line - 1);
-    const position = before.reduce((sum, one) => sum + one.length + 1, 0) + column - 1;
+    const lines = this.text.split("\n").slice(0, line);
+    const here = [...(lines.pop() ?? "")].slice(0, column - 1).join("");
+    const position = [...lines, here].join("\n").length;
     this.field.focus();
     this.field.setSelectionRange(position, position);
     const height = parseFloat(getComputedStyle(this.field).lineHeight);
@@ -95,8 +96,10 @@ function paintedLine(line) {
   const made = element("span");
   for (const match of line.matchAll(PIECES)) {
     const [text, comment, string, key, mark] = match;
-    const isComment = comment !== undefined && (match.index === 0 || /\s/.test(line[match.index - 1]));
-    const kind = isComment ? "comment" : string ? "string" : key ? "key" : mark ? "mark" : "";
+    const before = line[match.index - 1] ?? " ";
+    const isComment = comment && /\s/.test(before);
+    const isString = string && /[\s[{,]/.test(before);
+    const kind = isComment ? "comment" : isString ? "string" : key ? "key" : mark ? "mark" : "";
     made.append(kind ? element("i", { class: kind }, text) : text);
   }
   made.append("\n");

@@ -44,6 +44,15 @@ export class Frames {
   }
 
   #swap(frame) {
+    if (frame.contentDocument === null) {
+      // The server has not answered: what is shown stays.
+      const missed = this.#current;
+      frame.remove();
+      this.#loading = null;
+      this.#current = "";
+      if (this.#wanted !== missed) this.#load();
+      return;
+    }
     const old = this.#shown?.contentWindow;
     // What the reader has scrolled to counts, not what a page that was still short allowed.
     if (old && Math.abs(old.scrollY - this.#restored) > 1) this.#scroll = old.scrollY;
