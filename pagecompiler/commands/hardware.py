@@ -42,7 +42,7 @@ def hardware_options(command: Callable[..., None]) -> Callable[..., None]:
         click.option("--gpu-layers", type=number(0, 10_000), metavar="N",
                      help="Layers on GPUs at most; 0 keeps the model off them.  [default: as many as fit]"),
         click.option("--threads", type=number(1, 1024), metavar="N",
-                     help="Threads of a model on the CPU.  [default: the cores that are there for pagec]"),
+                     help="Threads of a model on the CPU.  [default: the cores; pagec-mini takes one]"),
     ):  # fmt: skip
         command = option(command)
     return command

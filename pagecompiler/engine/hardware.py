@@ -18,6 +18,9 @@ KV_TYPES: dict[str, int] = {
 _CPUS = Path("/sys/devices/system/cpu")
 _CPU_LIMIT = Path("/sys/fs/cgroup/cpu.max")
 
+SMALL_MODEL_PARAMETERS = 16_000_000
+"""A pass of fewer is over before a second thread is awake."""
+
 
 class FlashAttention(StrEnum):
     """Whether attention is computed in one fused kernel; `AUTO` where the device has one."""
@@ -40,7 +43,7 @@ class SplitMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Hardware:
-    """None leaves the choice to the machine: as many `threads` as it has cores to give, all `gpu_layers` that fit,
+    """None leaves the choice to the machine: `threads` by its cores and the model's size, all `gpu_layers` that fit,
     `ubatch` prompt tokens a pass by whether a GPU computes them.
 
     `kv_k` and `kv_v` are names of KV_TYPES. They round differently, so another format may write another text. Raises
@@ -80,6 +83,15 @@ def parse_kv_types(text: str) -> tuple[str, str]:
         if name not in KV_TYPES:
             raise ValueError(f"`{name}` is no format of the KV cache; there are {', '.join(KV_TYPES)}")
     return found
+
+
+def model_threads(parameters: int) -> int:
+    """How many threads run a model of this size best: one for a small one.
+
+    A pass waits for all threads some hundred times. Threads that sleep meanwhile wake up too late for a small model,
+    and threads that spin instead bring everything to a stop when another program wants a core.
+    """
+    return 1 if parameters < SMALL_MODEL_PARAMETERS else usable_threads()
 
 
 def usable_threads() -> int:

@@ -9,7 +9,15 @@ import pytest
 
 from pagecompiler.engine import hardware
 from pagecompiler.engine.base import ModelLoadError, OutOfMemoryError
-from pagecompiler.engine.hardware import KV_TYPES, FlashAttention, Hardware, SplitMode, parse_kv_types, usable_threads
+from pagecompiler.engine.hardware import (
+    KV_TYPES,
+    FlashAttention,
+    Hardware,
+    SplitMode,
+    model_threads,
+    parse_kv_types,
+    usable_threads,
+)
 from pagecompiler.engine.llama.engine import LlamaEngine
 from pagecompiler.engine.types import Decoding, Message, Method, Request
 
@@ -82,3 +90,8 @@ def test_where_nothing_is_said_of_cores_every_cpu_is_one(machine: Path) -> None:
     for cpu in range(4):
         (machine / f"cpu{cpu}" / "topology" / "thread_siblings_list").unlink()
     assert usable_threads() == 4
+
+
+def test_a_small_model_runs_on_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pagecompiler.engine.hardware.usable_threads", lambda: 8)
+    assert [model_threads(size) for size in (600_000, 3_600_000, 135_000_000, 9_000_000_000)] == [1, 1, 8, 8]

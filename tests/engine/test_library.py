@@ -11,6 +11,7 @@ from pagecompiler.engine.base import DecodeError, ModelLoadError
 from pagecompiler.engine.llama.library import SUPPORTED_VERSION, Context, Model, native_support
 from pagecompiler.engine.llama.native_log import LOG_DEBUG, native_log
 from pagecompiler.engine.llama.rules import MemoryRuleError
+from pagecompiler.engine.llama.support import native
 from pagecompiler.engine.llama.target import Batch
 
 from .tiny_models import CONTROL, TRAINED_CONTEXT, vocabulary
@@ -181,3 +182,11 @@ def test_five_lanes_are_one_pass_over_the_weights(model, monkeypatch):
 def ubatch_sizes() -> list[int]:
     """The rows of each pass that llama.cpp has reported."""
     return [int(size) for size in re.findall(r"added ubatch.*?n_tokens\s*=\s*(\d+)", native_log.text(), re.DOTALL)]
+
+
+def test_threads_are_those_of_the_caller_or_fit_the_size_of_the_model(model):
+    assert model.parameters < 1_000_000
+    for wanted, threads in ((3, 3), (None, 1)):
+        context = make_context(model, threads=wanted)
+        assert native.llama_n_threads(context._pointer) == native.llama_n_threads_batch(context._pointer) == threads
+        context.close()

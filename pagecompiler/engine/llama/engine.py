@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pagecompiler.engine.base import EngineError, ModelLoadError, PromptTooLongError
-from pagecompiler.engine.hardware import usable_threads
 from pagecompiler.engine.llama.chat import ChatTemplate, PromptWriter
 from pagecompiler.engine.llama.depth import Measured
 from pagecompiler.engine.llama.lane import Job
@@ -81,11 +80,11 @@ class LlamaEngine:
         self._deepest = deepest
         self._kept_tokens = kept_tokens
         self._hardware = hardware
-        self._threads = threads or hardware.threads or usable_threads()
+        self._threads = threads or hardware.threads
         plan = plan_methods(path, decoding)
         self._tuning = Tuning(tuning) if tuning is not None and decoding.depth is None else None
         self._tuning_key = tuning_key(
-            path, build=f"{SUPPORTED_VERSION} {gpu_layers} {hardware}", threads=self._threads, method=plan.main
+            path, build=f"{SUPPORTED_VERSION} {gpu_layers} {hardware}", threads=self._threads or 0, method=plan.main
         )
         if self._tuning is not None and decoding.method is Method.AUTO:
             draft = decoding.draft_model if plan.main is Method.DRAFT else None

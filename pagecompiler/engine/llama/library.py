@@ -17,7 +17,14 @@ import numpy as np
 
 from pagecompiler.engine.base import DecodeError, ModelLoadError
 from pagecompiler.engine.gguf_header import read_metadata
-from pagecompiler.engine.hardware import DEFAULT_HARDWARE, KV_TYPES, FlashAttention, Hardware, SplitMode
+from pagecompiler.engine.hardware import (
+    DEFAULT_HARDWARE,
+    KV_TYPES,
+    FlashAttention,
+    Hardware,
+    SplitMode,
+    model_threads,
+)
 from pagecompiler.engine.llama.native_errors import context_error, decode_error, model_error
 from pagecompiler.engine.llama.native_log import native_log
 from pagecompiler.engine.llama.rules import SequenceRules
@@ -97,6 +104,7 @@ class Model:
             native.llama_model_is_recurrent(self._pointer) or native.llama_model_is_hybrid(self._pointer)
         )
         self.layers = int(native.llama_model_n_layer(self._pointer))
+        self.parameters = int(native.llama_model_n_params(self._pointer))
         self.nextn_layers = int(native.llama_model_n_layer_nextn(self._pointer))
         self.begin_token = int(native.llama_vocab_bos(self._vocab))
         self.end_token = int(native.llama_vocab_eos(self._vocab))
@@ -209,9 +217,10 @@ class Context:
 
     `tokens` is the room for all sequences together (one unified cache), `sequences` their number, `rows` the
     most rows of one decode, `outputs` the most rows with logits, `rollback` the recurrent snapshots kept a
-    sequence. `taps` are the hidden rows to keep of each decode. `mtp` makes a context of the model's
-    multi-token-prediction block alone: its rows need hidden rows of the target, its memory is attention only. Of
-    `hardware` it takes flash attention and the formats of the cache. Raises ModelLoadError.
+    sequence, `threads` those on the CPU, by default by the size of the model. `taps` are the hidden rows to keep of
+    each decode. `mtp` makes a context of the model's multi-token-prediction block alone: its rows need hidden rows of
+    the target, its memory is attention only. Of `hardware` it takes flash attention and the formats of the cache.
+    Raises ModelLoadError.
     """
 
     def __init__(
@@ -222,7 +231,7 @@ class Context:
         sequences: int,
         rows: int,
         outputs: int,
-        threads: int,
+        threads: int | None = None,
         rollback: int = 0,
         taps: Sequence[int] = (),
         mtp: bool = False,
@@ -234,7 +243,7 @@ class Context:
         parameters.n_seq_max = sequences
         parameters.n_rs_seq = rollback
         parameters.n_outputs_max = max(outputs, sequences)  # llama.cpp asserts the latter
-        parameters.n_threads = parameters.n_threads_batch = threads
+        parameters.n_threads = parameters.n_threads_batch = threads or model_threads(model.parameters)
         parameters.kv_unified = True
         parameters.flash_attn_type = _FLASH_ATTENTION[hardware.flash_attention]
         parameters.type_k, parameters.type_v = KV_TYPES[hardware.kv_k], KV_TYPES[hardware.kv_v]

@@ -121,7 +121,7 @@ def longest_stride(plan: Plan, vocabulary: int) -> int:
 
 def make_guesses(
     plan: Plan, model: Model, *, known: Sequence[Measured | None], deepest: int, rollback: int | None, rows: int,
-    tokens: int, sequences: int, threads: int, chunk: int,
+    tokens: int, sequences: int, threads: int | None, chunk: int,
 ) -> tuple[Guesses, Model | None]:  # fmt: skip
     """The sources of guesses, and the model that was loaded for them; `known` is what was measured of each of the
     plan's ways. Raises ModelLoadError."""

@@ -20,7 +20,7 @@ class DraftModel(Follower):
     name = "draft"
 
     def __init__(
-        self, target: Model, model: Model, *, tokens: int, sequences: int, rows: int, threads: int,
+        self, target: Model, model: Model, *, tokens: int, sequences: int, rows: int, threads: int | None = None,
         hardware: Hardware = DEFAULT_HARDWARE,
     ) -> None:  # fmt: skip
         """Raises ModelLoadError when the vocabularies differ."""

@@ -21,7 +21,7 @@ class Mtp(Follower):
     taps = (NEXTN,)
 
     def __init__(
-        self, target: Model, model: Model, *, tokens: int, sequences: int, rows: int, threads: int,
+        self, target: Model, model: Model, *, tokens: int, sequences: int, rows: int, threads: int | None = None,
         hardware: Hardware = DEFAULT_HARDWARE,
     ) -> None:  # fmt: skip
         """Raises ModelLoadError when the file has no such block or does not fit to the target."""
