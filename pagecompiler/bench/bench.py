@@ -6,7 +6,6 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from statistics import median
 from time import perf_counter
 
 from pagecompiler.bench.arms import AUTO, PLAIN
@@ -25,6 +24,7 @@ from pagecompiler.bench.figures import (
 from pagecompiler.bench.recorder import Clock
 from pagecompiler.bench.rounds import BenchError, Maker, Rounds, Scene, Taken
 from pagecompiler.bench.run import Run, Workload
+from pagecompiler.bench.summary import typical_run
 from pagecompiler.engine.reference import ReferenceEngine
 from pagecompiler.models import REFERENCE as REFERENCE_MODEL
 from pagecompiler.models import resolve_model
@@ -78,8 +78,7 @@ class Bench:
         """The scenes, and everything once: what is measured later has been done before."""
         settings = self._settings
         for lanes in sorted(set(settings.lanes)):
-            alone = lanes == 1 and settings.arms.page[0].method != REFERENCE
-            group = longest_group(settings.loaded) if alone else ""
+            group = longest_group(settings.loaded) if lanes == 1 else ""
             pages = 1 if group else settings.pages
             options = replace(settings.options, read_cache=False, write_cache=False, output=None)
             name = f"the group {group} alone" if group else _lanes(lanes)
@@ -142,8 +141,10 @@ class Bench:
     def _trace(self) -> TracedRun | None:
         """One more run with the most lanes, of the arm that was fastest there."""
         scene, taken = self.measured.loads[-1]
-        arms = [arm for arm in scene.arms if arm not in taken.problems and arm != AUTO]
-        best = max(arms, key=lambda arm: median([0.0, *(run.speed or 0.0 for run in taken.runs(arm))]))
+        speeds = {
+            arm: typical_run(runs).speed or 0.0 for arm in scene.arms if arm != AUTO and (runs := taken.runs(arm))
+        }
+        best = max(speeds, key=lambda arm: speeds[arm])
         self._say(f"for the report: {best.name}, {scene.name}")
         return self._rounds.once(scene, best, trace=True).traced
 
