@@ -19,17 +19,12 @@ import numpy as np
 
 from benchmarks.edits import edits
 from benchmarks.workload import Run, arm, run, sample_requests, verdict
-from pagecompiler.engine.llama.chat import PromptWriter
-from pagecompiler.engine.llama.engine import model_template
-from pagecompiler.engine.llama.library import Context, Model
-from pagecompiler.engine.llama.slotmask import SlotIndex, SlotMask
-from pagecompiler.engine.llama.target import Batch
+from pagecompiler.engine.llama.referee import Referee as Evaluation
 from pagecompiler.engine.types import Completion, FinishReason, Request
 from pagecompiler.monitor import BlockMonitor, StyleMonitor
 from pagecompiler.plan import STYLE
 from pagecompiler.prompts import block_messages
 
-ROOM = 4096
 LANES = 5
 SAMPLED = 5
 MOST_NEAR_TIES = 0.001
@@ -41,63 +36,23 @@ ARMS = [
 
 
 class Referee:
-    """Fresh plain evaluations of one model."""
+    """Fresh plain evaluations of one model; equal answers are evaluated once."""
 
     def __init__(self, path: Path, threads: int) -> None:
-        self._model = Model(path)
-        self._context = Context(self._model, tokens=ROOM, sequences=5, rows=ROOM, outputs=ROOM // 2, threads=threads)
-        self._prompts = PromptWriter(self._model, model_template(self._model))
-        self._index = SlotIndex(map(self._model.piece, range(self._model.size)))
+        self._evaluation = Evaluation(path, threads=threads)
         self._known: dict[object, np.ndarray] = {}
 
     def gap(self, requests: Sequence[Request], completions: Sequence[Completion]) -> float:
         """What rounding may do, seen on the first answers: stepped together and stepped alone."""
-        length = min(len(completion.tokens) for completion in completions)
-        prompts = [self._prompts.write(request.messages).tokens for request in requests]
-        answers = [completion.tokens[:length] for completion in completions]
-        together = self._stepped(prompts, answers)
-        alone = [self._stepped([p], [a])[0] for p, a in zip(prompts, answers, strict=True)]
-        largest = max(float(np.abs(a - b).max()) for a, b in zip(together, alone, strict=True))
-        return min(4 * largest, 0.005 * max(float(np.ptp(rows)) for rows in together))
+        return self._evaluation.gap(requests, [completion.tokens for completion in completions])
 
     def missing(self, request: Request, completion: Completion) -> np.ndarray:
-        """For each token how far its logit is below that of the allowed arg-max; equal answers are evaluated once."""
+        """For each token how far its logit is below that of the allowed arg-max."""
         known = (request.messages, completion.tokens, completion.reason)
         if known not in self._known:
-            self._known[known] = self._missing(request, completion)
+            ended = completion.reason is FinishReason.END
+            self._known[known] = self._evaluation.missing(request, completion.tokens, ended=ended)
         return self._known[known]
-
-    def _missing(self, request: Request, completion: Completion) -> np.ndarray:
-        prompt, answer = self._prompts.write(request.messages).tokens, completion.tokens
-        ended = completion.reason is FinishReason.END
-        self._context.clear()
-        batch = Batch()
-        batch.add(0, (*prompt, *answer), 0, wanted=len(answer) + 1)
-        logits = self._context.decode(batch)
-        mask = SlotMask(self._index, request.slots)
-        missing = np.zeros(len(answer) + ended)
-        for place in range(len(missing)):
-            allowed = mask.allowed()
-            best = logits[place].max() if allowed is None else logits[place][allowed].max()
-            token = answer[place] if place < len(answer) else self._model.end_token
-            missing[place] = best - logits[place][token]
-            mask.feed(self._model.piece(token))
-        return missing
-
-    def _stepped(self, prompts: Sequence[tuple[int, ...]], answers: Sequence[tuple[int, ...]]) -> list[np.ndarray]:
-        self._context.clear()
-        found: list[list[np.ndarray]] = [[] for _ in prompts]
-        for sequence, prompt in enumerate(prompts):
-            batch = Batch()
-            batch.add(sequence, prompt, 0, wanted=1)
-            found[sequence].append(self._context.decode(batch)[0].copy())
-        for step in range(len(answers[0]) - 1):
-            batch = Batch()
-            for sequence, (prompt, answer) in enumerate(zip(prompts, answers, strict=True)):
-                batch.add(sequence, answer[step : step + 1], len(prompt) + step, wanted=1)
-            for rows, row in zip(found, self._context.decode(batch), strict=True):
-                rows.append(row.copy())
-        return [np.stack(rows) for rows in found]
 
 
 def synthetic_requests(count: int) -> list[Request]:
@@ -136,7 +91,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", type=Path)
     parser.add_argument("--synthetic", type=int, default=100)
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--arms", nargs="+", default=ARMS, help="plain comes first")
     parser.add_argument("--previous", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--odd", type=int, default=120, help="the token that edits put in")

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.workload import Interval, Run, arm, longest, machine, room, run_in, sample_requests, verdict
+from benchmarks.workload import Interval, Run, arm, longest, machine, room, run_in, sample_requests, threads_of, verdict
 from pagecompiler.engine.llama.engine import LlamaEngine
 
 ARMS = ["plain", *(f"mtp:{depth}" for depth in range(1, 5)), "lookup:3", *(f"draft:{depth}" for depth in range(1, 4))]
@@ -51,9 +51,10 @@ def rounds(options: argparse.Namespace) -> list[dict[str, Run]]:
             found.append({name: run_in(engines[name], requests) for name in names[turn:] + names[:turn]})
             rates = ", ".join(f"{name} {found[-1][name].decode_tokens_per_second:.0f}" for name in names)
             print(f"round {number}: {rates}", file=sys.stderr, flush=True)
+    tokens = sum(len(completion.tokens) for completion in found[0]["plain"].completions)
     print(
-        f"{options.model.name}, {machine()}, {options.threads} threads, {options.lanes} lanes of {size} tokens,"
-        f" {len(requests)} blocks, {sum(len(c.tokens) for c in found[0]['plain'].completions)} tokens"
+        f"{options.model.name}, {machine()}, {threads_of(options.model, options.threads)} threads,"
+        f" {options.lanes} lanes of {size} tokens, {len(requests)} blocks, {tokens} tokens"
     )
     return found[options.unmeasured :]
 
@@ -62,7 +63,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", type=Path)
     parser.add_argument("--lanes", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--threads", type=int, help="by default as the program chooses")
     parser.add_argument("--blocks", type=int, default=5)
     parser.add_argument("--tokens", type=int, default=600, help="the most a block")
     parser.add_argument("--pairs", type=int, default=9)

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.workload import arm, longest, machine, room, sample_requests, verdict
+from benchmarks.workload import arm, longest, machine, room, sample_requests, threads_of, verdict
 from pagecompiler.engine.llama import engine as engine_module
 from pagecompiler.engine.llama.chat import ChatTemplate
 from pagecompiler.engine.llama.engine import LlamaEngine, model_template
@@ -138,12 +138,13 @@ def main() -> None:
     parser.add_argument("model", type=Path)
     parser.add_argument("--arms", nargs="+", default=["plain", "mtp:1", "mtp:2", "mtp:3", "lookup:3", "auto"])
     parser.add_argument("--steps", type=int, default=2000)
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--threads", type=int, help="by default as the program chooses")
     parser.add_argument("--profile", action="store_true")
     options = parser.parse_args()
     decodes = Meter("llama_decode")
     engine_module.model_template = with_template
-    print(f"{machine()}, {options.threads} threads, {LANES} lanes of {room(requests(), LANES)} tokens")
+    threads, size = threads_of(options.model, options.threads), room(requests(), LANES)
+    print(f"{machine()}, {threads} threads, {LANES} lanes of {size} tokens")
     for name in options.arms:
         measure(options, name, decodes)
 

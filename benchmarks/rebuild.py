@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.workload import SPECS, Interval, arm, machine, run, verdict
+from benchmarks.workload import SPECS, Interval, arm, machine, run, threads_of, verdict
 from pagecompiler import schema
 from pagecompiler.engine.types import Completion, Request
 from pagecompiler.fragment import clean_fragment
@@ -113,8 +113,8 @@ def report(model: Path, change: Change, options: argparse.Namespace, *, most_pas
     accepted = warm.accepted / max(1, warm.drafted)
     whole = Interval.of(ratios)
     print(
-        f"{model.name}, {change.new.label}: {len(before.tokens)} tokens before, {len(cold.tokens)} after"
-        f" ({cold.reason.value}), same text {warm.text == cold.text}\n"
+        f"{model.name}, {threads_of(model, options.threads)} threads, {change.new.label}: {len(before.tokens)} tokens"
+        f" before, {len(cold.tokens)} after ({cold.reason.value}), same text {warm.text == cold.text}\n"
         f"  guess accepted {warm.accepted} of {warm.drafted} = {accepted:.3f}; target passes {warm.target_passes} of"
         f" {cold.target_passes} = {passes:.3f}, wanted {most_passes}: {verdict(passes <= most_passes)}\n"
         f"  wall time {np.median(seconds, axis=0).round(2).tolist()} s cold and warm, {whole} with the prompt"
@@ -129,9 +129,9 @@ def main() -> None:
     parser.add_argument("models", nargs="*", type=Path, help="pagec-mini, or models made of it")
     parser.add_argument("--brief", type=Path, help="a chat model that writes prose")
     parser.add_argument("--pairs", type=int, default=9)
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--threads", type=int, help="by default as the program chooses")
     options = parser.parse_args()
-    print(f"{machine()}, {options.threads} threads, one lane")
+    print(f"{machine()}, one lane")
     for model in options.models:
         wall = 2.0 if "wide" in model.name else None
         report(model, item_added(), options, most_passes=0.1, wall=wall)

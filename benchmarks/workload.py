@@ -10,7 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
+from pagecompiler.engine.hardware import model_threads
 from pagecompiler.engine.llama.engine import LlamaEngine
+from pagecompiler.engine.llama.library import Model
 from pagecompiler.engine.room import Demand, estimated_room, shared_room
 from pagecompiler.engine.types import Completion, Decoding, EngineStats, Method, Request
 from pagecompiler.ids import section_ids
@@ -57,6 +59,14 @@ def room(requests: Sequence[Request], lanes: int) -> int:
     return shared_room(estimated_room(demands), lanes, block_tokens(FORMAT)).lane
 
 
+def threads_of(model: Path, wanted: int | None) -> int:
+    """How many threads the program takes for a model, where nobody says otherwise."""
+    loaded = Model(model, measure_only=True)
+    found = wanted or model_threads(loaded.parameters)
+    loaded.close()
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """One run of some requests."""
@@ -76,7 +86,7 @@ def run_in(engine: LlamaEngine, requests: Sequence[Request]) -> Run:
     return Run(completions, stats, (stats.tokens - len(requests)) / stats.verify_seconds)
 
 
-def run(path: Path, decoding: Decoding, requests: Sequence[Request], *, lanes: int, threads: int) -> Run:
+def run(path: Path, decoding: Decoding, requests: Sequence[Request], *, lanes: int, threads: int | None) -> Run:
     """Decode all requests in a fresh engine."""
     with LlamaEngine(
         path, decoding=decoding, lanes=lanes, threads=threads, context_tokens=room(requests, lanes)

@@ -21,7 +21,7 @@ import numpy as np
 from llama_cpp import Llama
 from llama_cpp.llama_speculative import LlamaPromptLookupDecoding
 
-from benchmarks.workload import Interval, arm, longest, machine, room, run_in, sample_requests, verdict
+from benchmarks.workload import Interval, arm, longest, machine, room, run_in, sample_requests, threads_of, verdict
 from pagecompiler.engine.llama.chat import PromptWriter
 from pagecompiler.engine.llama.engine import LlamaEngine, model_template
 from pagecompiler.engine.llama.library import Model
@@ -64,19 +64,20 @@ def timed(call: Callable[[], object]) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", type=Path)
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--threads", type=int, help="by default as the program chooses")
     parser.add_argument("--pairs", type=int, default=9)
     options = parser.parse_args()
+    threads = threads_of(options.model, options.threads)
     requests = longest(sample_requests(), LANES)
     prompts = prompts_of(options.model, requests)
     size = room(requests, LANES)
-    with LlamaEngine(options.model, decoding=arm("plain"), threads=options.threads, context_tokens=size) as engine:
+    with LlamaEngine(options.model, decoding=arm("plain"), threads=threads, context_tokens=size) as engine:
         answers = [list(completion.tokens) for completion in run_in(engine, requests).completions]
     counts = [len(answer) for answer in answers]
     exact = [replace(request, max_tokens=count) for request, count in zip(requests, counts, strict=True)]
     longest_text = max(len(prompt) + count for prompt, count in zip(prompts, counts, strict=True))
     print(
-        f"{options.model.name}, {machine()}, {options.threads} threads, {LANES} groups, {sum(map(len, prompts))} prompt"
+        f"{options.model.name}, {machine()}, {threads} threads, {LANES} groups, {sum(map(len, prompts))} prompt"
         f" tokens, {sum(counts)} tokens to write"
     )
 
@@ -84,8 +85,8 @@ def main() -> None:
         return Llama(
             str(options.model),
             n_ctx=longest_text + GUESSED_TOKENS + 1,
-            n_threads=options.threads,
-            n_threads_batch=options.threads,
+            n_threads=threads,
+            n_threads_batch=threads,
             draft_model=LlamaPromptLookupDecoding(num_pred_tokens=GUESSED_TOKENS) if drafts else None,
             verbose=False,
         )
@@ -101,7 +102,7 @@ def main() -> None:
         print(f"{name}: {same} of {LANES} answers as pagec's plain ones")
         if not drafts or same == LANES:
             peers[name] = peer
-    with LlamaEngine(options.model, decoding=arm("auto"), threads=options.threads, context_tokens=size) as engine:
+    with LlamaEngine(options.model, decoding=arm("auto"), threads=threads, context_tokens=size) as engine:
         for _ in range(WARMING):
             run_in(engine, exact)
         for name, peer in peers.items():

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.peers.llama_class import prompts_of
-from benchmarks.workload import Interval, arm, longest, machine, room, run_in, sample_requests, verdict
+from benchmarks.workload import Interval, arm, longest, machine, room, run_in, sample_requests, threads_of, verdict
 from pagecompiler.engine.llama.engine import LlamaEngine
 from pagecompiler.engine.llama.support import native_support
 from pagecompiler.engine.types import Request
@@ -118,7 +118,8 @@ class Peers:
         return (
             f"{self._options.model.name}, {machine()}; {sum(map(len, self._prompts))} prompt tokens,"
             f" {sum(self._counts)} tokens to write; llama-server {threads[1] if threads else 'unknown'} threads,"
-            f" pagec {self._options.threads}; pagec's llama.cpp: {native_support().system}"
+            f" pagec {threads_of(self._options.model, self._options.threads)};"
+            f" pagec's llama.cpp: {native_support().system}"
         )
 
     def run(self, name: str) -> Result:
@@ -164,7 +165,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("binary", type=Path)
     parser.add_argument("model", type=Path)
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--threads", type=int, help="by default as the program chooses")
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     ways = ["plain", *(f"mtp:{depth}" for depth in DEPTHS)]

@@ -19,6 +19,7 @@ from pagecompiler.engine.llama.target import Rows
 from pagecompiler.engine.llama.ways import Ways
 
 LOOKUP_ALONE = 1
+JUDGED_STEPS = 8  # matches that are not used are looked for in one of so many steps, to know whether they should be
 
 
 @dataclass(slots=True)
@@ -131,9 +132,11 @@ class Guesses:
         guesses: list[Guess] = [()] * len(lanes)
         sources: list[Drafter | None] = [None] * len(lanes)
         matches: list[Guess] = []
-        if self._lookup is not None and self.ways.deepest:
+        used = depth and self._lookup is not None and (alone or self._trusts_lookup())
+        if used or (self._shares and self._turn % JUDGED_STEPS == 0):
+            assert self._lookup is not None
             matches = self._lookup.propose(lanes, self.ways.deepest)
-        if depth and (alone or self._trusts_lookup()):
+        if used:
             for index, guess in enumerate(matches):
                 if guess:
                     guesses[index], sources[index] = guess[:depth], self._lookup
@@ -146,7 +149,7 @@ class Guesses:
         length = max(map(len, guesses))
         padding = [length - len(guess) if self._equal else 0 for guess in guesses]
         step = Step(lanes, guesses, sources, padding, depth, way)
-        if self._shares and not alone:
+        if matches and self._shares and not alone:
             step.matches, step.written = matches, [len(lane.emitted) for lane in lanes]
         return step
 
