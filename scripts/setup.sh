@@ -65,23 +65,39 @@ shortly() {
     esac
   done
 }
-if [[ -n $gpu ]]; then
-  extra=${extra:+$extra,}hub,trim
-fi
-if [[ -n $gpu ]] && ! supports_gpu; then
-  [[ $gpu != CUDA || ! -x /usr/local/cuda/bin/nvcc ]] || PATH=/usr/local/cuda/bin:$PATH
-  [[ $gpu != CUDA ]] || command -v nvcc >/dev/null || {
+# Only a compiler that is not there is certain; the rest is said when the build has failed, behind CMake's long output.
+hints=()
+check_cuda() {
+  local root
+  [[ ! -x /usr/local/cuda/bin/nvcc ]] || PATH=$PATH:/usr/local/cuda/bin
+  command -v nvcc >/dev/null || {
     echo "CUDA=1 needs the CUDA toolkit: there is no nvcc in the PATH nor in /usr/local/cuda/bin." >&2
     echo "  https://developer.nvidia.com/cuda-downloads" >&2
     exit 1
   }
+  root=$(dirname "$(dirname "$(readlink -f "$(command -v nvcc)")")")
+  compgen -G "$root/include/cublas_v2.h" >/dev/null || compgen -G "$root/targets/*/include/cublas_v2.h" >/dev/null ||
+    compgen -G "/usr/local/cuda/include/cublas_v2.h" >/dev/null || compgen -G "/usr/include/cublas_v2.h" >/dev/null ||
+    hints+=("cuBLAS was not found, which belongs to the CUDA toolkit. Debian, Ubuntu: libcublas-dev-VERSION, with the version that nvcc --version tells")
+  compgen -G "/dev/nvidia[0-9]*" >/dev/null || [[ -e /dev/dxg || ${CMAKE_ARGS:-} == *CMAKE_CUDA_ARCHITECTURES* ]] ||
+    hints+=("No card was found: nvidia-smi must list it. For one in another machine: CMAKE_ARGS=-DCMAKE_CUDA_ARCHITECTURES=89 make page CUDA=1")
+}
+if [[ -n $gpu ]]; then
+  extra=${extra:+$extra,}hub,trim
+fi
+if [[ -n $gpu ]] && ! supports_gpu; then
+  [[ $gpu != CUDA ]] || check_cuda
   has_compiler || missing "llama.cpp is compiled here and needs a C and a C++ compiler." g++ gcc-c++ "xcode-select --install"
   echo "Compiling llama.cpp for $gpu, which takes many minutes; pip says every minute that it is still running."
   echo "What is installed stays until that is done."
   wheels=$(mktemp -d)
   trap 'rm -rf "$wheels"' EXIT
   CMAKE_ARGS="-DGGML_$gpu=on ${CMAKE_ARGS:-}" .venv/bin/python -m pip wheel --disable-pip-version-check \
-    --progress-bar off --no-deps --no-cache-dir --wheel-dir "$wheels" "$package" | shortly
+    --progress-bar off --no-deps --no-cache-dir --wheel-dir "$wheels" "$package" | shortly || {
+    echo "llama.cpp could not be compiled for $gpu: see CMake's errors above. What was installed is still there." >&2
+    [[ ${#hints[@]} -eq 0 ]] || printf '  %s\n' "${hints[@]}" >&2
+    exit 1
+  }
   .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall "$wheels"/*.whl
 fi
 

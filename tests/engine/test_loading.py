@@ -59,6 +59,14 @@ def test_layers_for_a_card_that_is_not_there_are_said(hybrid_path: Path) -> None
         assert "no GPU for 3 layers" in engine.notes[0]
 
 
+@pytest.mark.parametrize(("keys", "values", "told"), [("q8_0", "q8_0", 0), ("q8_0", "f16", 1), ("q5_1", "q5_1", 1)])
+def test_formats_without_a_kernel_on_cuda_are_said(hybrid_path: Path, keys: str, values: str, told: int) -> None:
+    decoding = Decoding(Method.PLAIN, hardware=Hardware(kv_k=keys, kv_v=values))
+    card = Machine(None, 1 << 40, ("CUDA0",))
+    with load_engine(hybrid_path, lanes=1, context_tokens=512, decoding=decoding, machine=card) as engine:
+        assert sum("no flash attention for keys" in note for note in engine.notes) == told
+
+
 def test_no_more_layers_than_asked_for_go_to_the_card(hybrid_path: Path) -> None:
     card = Machine(None, 1 << 40, ("GPU",))
     decoding = Decoding(method=Method.PLAIN, hardware=Hardware(gpu_layers=3, ubatch=64))

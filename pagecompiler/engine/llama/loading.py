@@ -29,6 +29,9 @@ from pagecompiler.engine.types import Decoding, Method
 FLOOR_CONTEXT_TOKENS = 2816
 """The least room of a lane: every block of the sample specs fits, with full prompts and its whole budget."""
 
+_FUSED_ON_CUDA = ("f16", "bf16", "q8_0", "q4_0")
+"""What llama.cpp compiles kernels for by default; its build prints the list."""
+
 _LAYER_STEPS = 4  # each try reads the file again
 
 
@@ -148,9 +151,15 @@ def _counted_room(path: Path, demands: Sequence[Demand]) -> Room:
 
 
 def _unused(hardware: Hardware, machine: Machine) -> list[str]:
-    """What was asked for and means nothing here."""
+    """What was asked for and means nothing here, or is slow."""
     if hardware.gpu_layers and not machine.gpus:
         return [f"llama.cpp sees no GPU for {hardware.gpu_layers} layers, the model runs on the CPU; see pagec doctor"]
+    on_cuda = any(name.startswith("CUDA") for name in machine.gpus)
+    if on_cuda and (hardware.kv_k != hardware.kv_v or hardware.kv_k not in _FUSED_ON_CUDA):
+        return [
+            f"llama.cpp for CUDA has no flash attention for keys in {hardware.kv_k} and values in {hardware.kv_v},"
+            f" which is slow; it has one for both in {', '.join(_FUSED_ON_CUDA)}"
+        ]
     return []
 
 

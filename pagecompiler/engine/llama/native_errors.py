@@ -43,7 +43,7 @@ def context_error(path: Path, tokens: int) -> ModelLoadError:
         return ModelLoadError(
             f"the values of the KV cache of {path} can only be quantised with flash attention, which this device or"
             " model does not have",
-            hint="leave --kv-type at f16, or quantise the keys alone: --kv-type q8_0,f16",
+            hint="leave --kv-type at f16",
             native_log=log,
         )
     return OutOfMemoryError(
