@@ -152,7 +152,7 @@ class _Hub:
         try:
             info = self._api.model_info(model.repo, files_metadata=True)
         except Exception as error:
-            raise self._problem(error, model) from error
+            raise self._problem(error, model, found=False) from error
         whole = [entry for entry in info.siblings if _is_model(entry.rfilename)]
         fitting = [entry for entry in whole if _quant(entry.rfilename) == model.quant.upper()]
         if not fitting:
@@ -208,9 +208,11 @@ class _Hub:
         except Exception as error:
             raise self._problem(error, model) from error
 
-    def _problem(self, error: Exception, model: HubModel) -> PullError:
+    def _problem(self, error: Exception, model: HubModel, *, found: bool = True) -> PullError:
+        """What went wrong: while the model was looked for, or when it was `found`."""
         errors = self._library.errors
-        page = f"{self._endpoint or 'https://huggingface.co'}/{model.repo}"
+        hub = self._endpoint or "https://huggingface.co"
+        page = f"{hub}/{model.repo}"
         token = "" if self._library.get_token() else " and set HF_TOKEN"
         if isinstance(error, errors.GatedRepoError):
             return PullError(f"{model.repo} wants its terms accepted", hint=f"accept them at {page}{token}")
@@ -223,6 +225,9 @@ class _Hub:
         if status is not None:
             return PullError(f"the hub answered {status} for {model.repo}", hint="try again; what is here is kept")
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
+        if not found:
+            hint = "check the network; behind a mirror set HF_ENDPOINT"
+            return PullError(f"cannot reach {hub}: {reason}", hint=hint)
         return PullError(f"the download broke off: {reason}", hint="run the command again, it goes on from there")
 
 

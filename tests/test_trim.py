@@ -179,6 +179,15 @@ def test_the_command(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     assert not list(tmp_path.glob("*.part"))
 
 
+def test_without_gguf_the_line_says_what_to_install(
+    model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("pagecompiler.commands.trim.find_spec", lambda name: None)
+    with pytest.raises(SystemExit) as caught:
+        cli.main(["model", "trim", str(model)])
+    assert caught.value.code == 1 and "pip install 'pagec[trim]'" in capsys.readouterr().err
+
+
 def test_what_cannot_be_trimmed(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write_llama(tmp_path / "l.gguf")
     with pytest.raises(SystemExit) as caught:

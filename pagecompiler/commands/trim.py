@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 
@@ -43,6 +44,8 @@ def trim_command(model: str, rows: int, corpus: tuple[Path, ...], output: Path |
     from pagecompiler.prompts import PromptStyle
     from pagecompiler.trim import choose_rows, read_texts, written_texts
 
+    if find_spec("gguf") is None:
+        fail("`pagec model trim` needs gguf; pip install 'pagec[trim]'", 1)
     files = sorted(chain.from_iterable(path.rglob("*") if path.is_dir() else [path] for path in corpus))
     specs = [path for path in files if path.suffix in (".yaml", ".yml")]
     others = [path for path in files if path.is_file() and path not in specs]

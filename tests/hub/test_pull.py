@@ -206,7 +206,7 @@ def test_no_server_at_all(run: Run, monkeypatch: pytest.MonkeyPatch, server: Hub
     server.close()
     monkeypatch.setattr(server, "close", lambda: None)
     code, out, err = run()
-    assert (code, out) == (1, "") and "broke off" in err
+    assert (code, out) == (1, "") and "cannot reach http://127.0.0.1" in err and "HF_ENDPOINT" in err
 
 
 @pytest.mark.parametrize(
