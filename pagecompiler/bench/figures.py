@@ -101,7 +101,9 @@ class Prediction:
     `step_ratio` = tokens_per_step ÷ (verify_cost + depth × draft_cost) is the predicted speed of decoding in units of
     plain's, `ratio` that of the whole run: prompts and linking take as long as before. `draft_bytes` are the weights
     that one draft pass reads, `head_bytes` the vocabulary head's part of them. `trimmed_ratio` is the ratio with a
-    head of `trimmed_rows` rows, None where no head can be cut. `words` explains it in one or two sentences.
+    head of `trimmed_rows` rows, None where no head can be cut. `measured_draft_cost` is what a draft pass did cost:
+    beside it, the prediction's `draft_cost` shows what is not explained by sizes. `words` explains it in some
+    sentences.
     """
 
     tokens_per_step: float
@@ -113,6 +115,7 @@ class Prediction:
     ratio: float
     trimmed_rows: int | None
     trimmed_ratio: float | None
+    measured_draft_cost: float
     words: str
 
 

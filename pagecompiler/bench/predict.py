@@ -16,6 +16,7 @@ from pagecompiler.bench.summary import draft_bytes
 from pagecompiler.engine.types import EngineStats, Method
 
 TRIMMED_ROWS = 16_384
+UNEXPLAINED = 1.25  # a draft pass that costs so many times what its size says has another reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,7 @@ def predict(
         ratio=ratio,
         trimmed_rows=TRIMMED_ROWS if trimmed is not None else None,
         trimmed_ratio=trimmed,
+        measured_draft_cost=costs.draft / costs.plain,
         words="",
     )
     return replace(found, words=_words(found, depth, acceptance[0], costs, model))
@@ -100,13 +102,21 @@ def _words(found: Prediction, depth: int, first: float, costs: PassCosts, model:
     words = (
         f"{first:.0%} of the first guesses are approved, so a step brings {found.tokens_per_step:.2f} tokens a lane."
         f" {passes} {found.draft_bytes / model.target_bytes:.0%} of the bytes of the model and should cost"
-        f" {found.draft_cost:.2f} plain passes ({costs.draft / costs.plain:.2f} were measured); checking"
-        f" {costs.verify_rows:.1f} rows instead of {costs.plain_rows:.1f} costs {found.verify_cost:.2f}."
+        f" {found.draft_cost:.2f} plain passes; checking {costs.verify_rows:.1f} rows instead of"
+        f" {costs.plain_rows:.1f} costs {found.verify_cost:.2f}."
         f" {found.tokens_per_step:.2f} ÷ ({found.verify_cost:.2f} + {drafting:.2f}) = {found.step_ratio:.2f} times"
         f" plain, {found.ratio:.2f} with prompts and linking."
     )
-    if found.step_ratio < 1:
-        dearest = "guessing costs" if drafting > found.verify_cost - 1 else "checking the guesses costs"
+    cost, step_ratio = found.draft_cost, found.step_ratio
+    if found.measured_draft_cost > UNEXPLAINED * cost:
+        cost = found.measured_draft_cost
+        step_ratio = found.tokens_per_step / (found.verify_cost + depth * cost)
+        words += (
+            f" But a draft pass took {cost:.2f} plain passes, more than its size explains: starting a pass costs as"
+            f" much whatever it reads, which weighs less with a larger model. That makes it {step_ratio:.2f}."
+        )
+    if step_ratio < 1:
+        dearest = "guessing costs" if depth * cost > found.verify_cost - 1 else "checking the guesses costs"
         words += f" It loses because {dearest} more than the approved guesses save."
     part = f"The vocabulary head is {found.head_bytes / max(1, found.draft_bytes):.0%} of what a draft pass reads"
     if found.trimmed_ratio is not None:
