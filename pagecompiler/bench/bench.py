@@ -139,12 +139,11 @@ class Bench:
         return rules.once(scene, Arm(REFERENCE))
 
     def _trace(self) -> TracedRun | None:
-        """One more run with the most lanes, of the arm that was fastest there."""
+        """One more run with the most lanes, of the arm that was fastest there of those that guess."""
         scene, taken = self.measured.loads[-1]
-        speeds = {
-            arm: typical_run(runs).speed or 0.0 for arm in scene.arms if arm != AUTO and (runs := taken.runs(arm))
-        }
-        best = max(speeds, key=lambda arm: speeds[arm])
+        arms = [arm for arm in scene.arms if arm != AUTO and taken.runs(arm)]
+        guessing = [arm for arm in arms if arm != scene.arms[0]]
+        best = max(guessing or arms, key=lambda arm: typical_run(taken.runs(arm)).speed or 0.0)
         self._say(f"for the report: {best.name}, {scene.name}")
         return self._rounds.once(scene, best, trace=True).traced
 
