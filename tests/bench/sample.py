@@ -76,7 +76,17 @@ def arm_figures(arm: Arm, lanes: int) -> ArmFigures:
         bandwidth_share=0.06,
         memory_bytes=140_000_000,
         prediction=Prediction(
-            2.6, 1.4, 0.22, 900_000, 400_000, speed / base * 1.2, speed / base * 1.08, None, None, "A sentence of why."
+            2.6,
+            1.4,
+            0.22,
+            900_000,
+            400_000,
+            speed / base * 1.2,
+            speed / base * 1.08,
+            None,
+            None,
+            0.25,
+            "A sentence of why.",
         )
         if guesses and arm.depth
         else None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -92,7 +93,8 @@ def test_a_draft_pass_costs_what_its_bytes_and_layers_do() -> None:
     # Half of a plain pass is memory (1 MB at 100 MB/s), half is not; 0.6 of the bytes, 0.6 of the layers.
     assert prediction is not None and prediction.draft_cost == pytest.approx(0.6)
     assert prediction.step_ratio == pytest.approx(2.7 / (1.5 + 2 * 0.6)) == prediction.ratio
-    assert "0.65 were measured" in prediction.words and "14.4 rows instead of 4.8 costs 1.50" in prediction.words
+    assert prediction.measured_draft_cost == pytest.approx(0.65) and "size explains" not in prediction.words
+    assert "14.4 rows instead of 4.8 costs 1.50" in prediction.words
     half_fixed = predict(Arm("draft", 2), (0.9, 0.8), COSTS, FIGURES, MACHINE, fixed_share=0.5)
     assert half_fixed is not None and half_fixed.ratio == pytest.approx(1 / (0.5 + 0.5 / half_fixed.step_ratio))
 
@@ -101,6 +103,14 @@ def test_a_loss_is_explained() -> None:
     prediction = predict(Arm("draft", 2), (0.86, 0.3), COSTS, FIGURES, MACHINE, fixed_share=0.0)
     assert prediction is not None and prediction.step_ratio < 1
     assert "It loses because guessing costs more than the approved guesses save" in prediction.words
+
+
+def test_what_sizes_do_not_explain_is_said() -> None:
+    slow = replace(COSTS, draft=0.04)
+    prediction = predict(Arm("mtp", 2), (0.9, 0.8), slow, FIGURES, MACHINE, fixed_share=0.0)
+    assert prediction is not None and prediction.draft_cost == pytest.approx(0.15)
+    assert "a draft pass took 2.00 plain passes, more than its size explains" in prediction.words
+    assert "That makes it 0.49. It loses because guessing costs more" in prediction.words
 
 
 @pytest.mark.parametrize("arm", [PLAIN, AUTO, Arm("lookup", 2)])
