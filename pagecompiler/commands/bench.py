@@ -114,7 +114,7 @@ def bench_command(
 
     Exits with 1 when an arm is defective or no valid page is made, with 130 when it was interrupted: then the figures
     until then are shown.
-    """  # fmt: skip
+    """
     from pagecompiler.bench.bench import BenchError
     from pagecompiler.diagnostics import CompileError
     from pagecompiler.engine.base import EngineError
@@ -217,7 +217,6 @@ def _bench(
 
     def referee() -> Referee:
         assert model.path is not None
-        say("texts differ: evaluating the model anew")
         layers = -1 if native_support().gpu and base.hardware.gpu_layers is None else base.hardware.gpu_layers or 0
         return Referee(model.path, threads=machine.threads, gpu_layers=layers)
 
