@@ -51,15 +51,15 @@ def times(value: float | None) -> str:
 def size(value: float | None) -> str:
     """Bytes, in powers of a thousand.
 
-    >>> size(4_100_000), size(900)
-    ('4.10 MB', '900 B')
+    >>> size(4_100_000), size(9)
+    ('4.10 MB', '9 B')
     """
     if value is None:
         return NONE
     unit = 0
     while value >= 1000 and unit + 1 < len(_UNITS):
         value, unit = value / 1000, unit + 1
-    return f"{number(value)} {_UNITS[unit]}"
+    return f"{number(value) if unit else round(value)} {_UNITS[unit]}"
 
 
 def spread(value: Spread | None, words: Callable[[float], str]) -> str:

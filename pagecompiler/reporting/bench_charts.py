@@ -83,7 +83,8 @@ def _by_arm(
     last: ArmFigures | None = None,
 ) -> Chart | None:
     shown = list(enumerate(result.loads)) if loads is None else loads
-    winner = result.verdict.arm if result.verdict is not None else None
+    verdict = result.verdict
+    winner = verdict.arm if verdict is not None and not verdict.within_noise else None
     rows = []
     for arm in _arms(load for _, load in shown):
         found = [(tone, load.find(arm)) for tone, load in reversed(shown)]

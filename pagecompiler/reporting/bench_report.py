@@ -121,7 +121,8 @@ def _facts(result: BenchResult, most: Load | None) -> list[tuple[str, str]]:
     if result.temperature:
         facts.append(("Temperature, seed", f"{result.temperature:g}, {result.seed}"))
     for load in reversed(result.loads):
-        best = load.find(load.verdict.arm) if load.verdict is not None else None
+        verdict = load.verdict
+        best = load.find(verdict.arm) if verdict is not None and not verdict.within_noise else None
         if best is not None and best.tokens_per_second is not None:
             speed = f"{best.arm.name}, {number(best.tokens_per_second.median)} tokens a second"
             facts.append((f"Best with {load_name(load)}", speed))

@@ -102,7 +102,7 @@ def predictions(load: Load) -> Table | None:
                 times(expected.verify_cost),
                 times(expected.draft_cost),
                 size(expected.draft_bytes),
-                size(expected.head_bytes),
+                size(expected.head_bytes or None),
                 trimmed,
             )
         )

@@ -10,7 +10,17 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup
 
-from pagecompiler.bench.figures import Arm, ArmFigures, BenchResult, Difference, Judgement, Load, TracedRequest
+from pagecompiler.bench.figures import (
+    Arm,
+    ArmFigures,
+    BenchResult,
+    Difference,
+    Judgement,
+    Load,
+    LoadVerdict,
+    Outcome,
+    TracedRequest,
+)
 from pagecompiler.engine.types import GenerationEvent
 from pagecompiler.reporting import amounts, bench_tables
 from pagecompiler.reporting.bench_report import bench_report, traced_attempts
@@ -61,6 +71,14 @@ def test_each_method_has_a_bar_for_each_load_and_the_winner_stands_out() -> None
     assert len(chart.select("rect.bar")) == 2 * len(result.loads[0].arms)
     # Five lanes first, then one.
     assert [text.get_text() for text in chart.select("text.value")][:2] == ["520", "210"]
+
+
+def test_within_the_noise_nothing_is_called_best() -> None:
+    result = sample_result()
+    noise = LoadVerdict(Outcome.NOISE, 5, PLAIN, 1.0, "With 5 lanes there is no verdict.")
+    soup = soup_of(replace(result, loads=tuple(replace(load, verdict=noise) for load in result.loads)))
+    assert "no verdict" in soup.select_one(".verdict").get_text()
+    assert not soup.select("text.strong") and "Best with" not in soup.get_text()
 
 
 def test_every_figure_is_in_a_table() -> None:
