@@ -361,7 +361,7 @@ def test_the_counts_add_up(hybrid_path, drafts):
         sum(getattr(c, n) for c in completions) for n in ("drafted", "accepted")
     )
     for c in completions:
-        assert sum(c.accepted_by_position) == c.accepted
+        assert sum(c.accepted_by_position) == c.accepted and sum(c.drafted_by_position) == c.drafted
         assert list(c.accepted_by_position) == sorted(c.accepted_by_position, reverse=True)
     assert stats.accepted_by_position == tuple(sum(c.accepted_by_position[i] for c in completions) for i in range(3))
     assert stats.verify_rows == sum(c.verify_rows for c in completions)
