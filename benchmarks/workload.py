@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from pagecompiler.engine.hardware import model_threads
-from pagecompiler.engine.llama.engine import LlamaEngine
+from pagecompiler.engine.llama.chat import PromptWriter
+from pagecompiler.engine.llama.engine import LlamaEngine, model_template
 from pagecompiler.engine.llama.library import Model
 from pagecompiler.engine.room import Demand, estimated_room, shared_room
 from pagecompiler.engine.types import Completion, Decoding, EngineStats, Method, Request
@@ -63,6 +64,15 @@ def threads_of(model: Path, wanted: int | None) -> int:
     """How many threads the program takes for a model, where nobody says otherwise."""
     loaded = Model(model, measure_only=True)
     found = wanted or model_threads(loaded.parameters)
+    loaded.close()
+    return found
+
+
+def prompts_of(model: Path, requests: Sequence[Request]) -> list[tuple[int, ...]]:
+    """The tokens of the rendered prompts."""
+    loaded = Model(model)
+    writer = PromptWriter(loaded, model_template(loaded))
+    found = [writer.write(request.messages).tokens for request in requests]
     loaded.close()
     return found
 

@@ -3,7 +3,8 @@
     python -m benchmarks.peers.llama_class wide.gguf --pairs 9
 
 Both get the same rendered prompts, write as many tokens as pagec's plain run wrote for the prompt, arg-max, on as many
-threads, each in one object that stays loaded; wall time from the first request to the last answer, prompts included.
+threads, each in one object that stays loaded, in one process (so OpenMP waits at barriers as llama.cpp is used to, for
+both); wall time from the first request to the last answer, prompts included.
 `Llama` keeps what two prompts that follow each other have in common, pagec copies it into its lanes. `Llama` runs plain
 and with its own speculative option (`LlamaPromptLookupDecoding`), whose answers are compared first: where they are not
 those of plain decoding it is left out, and that is said. pagec runs as it does without options (`auto`).
@@ -21,25 +22,24 @@ import numpy as np
 from llama_cpp import Llama
 from llama_cpp.llama_speculative import LlamaPromptLookupDecoding
 
-from benchmarks.workload import Interval, arm, longest, machine, room, run_in, sample_requests, threads_of, verdict
-from pagecompiler.engine.llama.chat import PromptWriter
-from pagecompiler.engine.llama.engine import LlamaEngine, model_template
-from pagecompiler.engine.llama.library import Model
-from pagecompiler.engine.types import Request
+from benchmarks.workload import (
+    Interval,
+    arm,
+    longest,
+    machine,
+    prompts_of,
+    room,
+    run_in,
+    sample_requests,
+    threads_of,
+    verdict,
+)
+from pagecompiler.engine.llama.engine import LlamaEngine
 
 LANES = 5
 LEAST = 2.5
 GUESSED_TOKENS = 4
 WARMING = 2
-
-
-def prompts_of(model: Path, requests: Sequence[Request]) -> list[tuple[int, ...]]:
-    """The tokens of the rendered prompts."""
-    loaded = Model(model)
-    writer = PromptWriter(loaded, model_template(loaded))
-    found = [writer.write(request.messages).tokens for request in requests]
-    loaded.close()
-    return found
 
 
 def write(llama: Llama, prompts: Sequence[tuple[int, ...]], counts: Sequence[int]) -> list[list[int]]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import concurrent.futures
 import json
+import os
 import re
 import socket
 import subprocess
@@ -28,8 +29,18 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.peers.llama_class import prompts_of
-from benchmarks.workload import Interval, arm, longest, machine, room, run_in, sample_requests, threads_of, verdict
+from benchmarks.workload import (
+    Interval,
+    arm,
+    longest,
+    machine,
+    prompts_of,
+    room,
+    run_in,
+    sample_requests,
+    threads_of,
+    verdict,
+)
 from pagecompiler.engine.llama.engine import LlamaEngine
 from pagecompiler.engine.llama.support import native_support
 from pagecompiler.engine.types import Request
@@ -38,6 +49,7 @@ LANES = 5
 DEPTHS = (1, 2, 3)
 PLAIN_RATIO, MTP_RATIO, TIME_RATIO, TIME_STRETCH = 1.0, 1.1, 0.85, 0.75
 LEARNING_RUNS = 2
+SET_BY_PAGEC = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "GGML_NO_BACKTRACE")  # for its own process only
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +74,8 @@ class Server:
         if depth:
             command += ["--spec-type", "draft-mtp", "--spec-draft-n-max", str(depth)]
         self._log = tempfile.TemporaryFile()  # noqa: SIM115
-        self._process = subprocess.Popen(command, stdout=self._log, stderr=subprocess.STDOUT)
+        environment = {name: value for name, value in os.environ.items() if name not in SET_BY_PAGEC}
+        self._process = subprocess.Popen(command, env=environment, stdout=self._log, stderr=subprocess.STDOUT)
 
     def __enter__(self) -> Server:
         for _ in range(600):

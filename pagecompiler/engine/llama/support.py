@@ -11,9 +11,12 @@ from typing import Any
 from pagecompiler.engine.base import ModelLoadError
 from pagecompiler.engine.llama.native_log import native_log
 
-# Both are read when the library is loaded. Threads that spin at barriers make a pass a hundred times slower as soon
-# as another program wants a core; after a failed assertion llama.cpp would start a debugger on this process.
+# All are read when the library is loaded. Threads that spin at barriers for long make a pass a hundred times slower as
+# soon as another program wants a core; threads that fall asleep at once make every pass of a small model a third slower.
+# So GNU's OpenMP spins for some microseconds, others sleep. After a failed assertion llama.cpp would start a debugger
+# on this process.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+os.environ.setdefault("GOMP_SPINCOUNT", "300")
 os.environ.setdefault("GGML_NO_BACKTRACE", "1")
 
 import llama_cpp
