@@ -12,7 +12,7 @@ from pagecompiler.engine.base import ModelLoadError
 from pagecompiler.engine.llama.native_log import native_log
 
 # All are read when the library is loaded. Threads that spin at barriers for long make a pass a hundred times slower as
-# soon as another program wants a core; threads that fall asleep at once make every pass of a small model a third slower.
+# soon as another program wants a core; threads that sleep at once make passes of small models a third slower.
 # So GNU's OpenMP spins for some microseconds, others sleep. After a failed assertion llama.cpp would start a debugger
 # on this process.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
