@@ -232,6 +232,8 @@ class PageBuild:
                 block.why = f"its fragment does not link any more ({problems[0].code})"
             elif fragment is not None:
                 block.fragment = fragment
+                if block.why != SAME:  # the other page may have a cache of its own
+                    self.keep(block.key, fragment)
             else:
                 read = self.options.read_cache
                 block.why = why_written(block.block, block.key, self.record, read_cache=read)

@@ -127,6 +127,15 @@ def test_equal_blocks_of_a_folder_are_written_once(site: Path, run: Runner) -> N
     assert 'href="../about.html"' in Path("out/blog/first.html").read_text(encoding="utf-8")
 
 
+def test_each_cache_has_all_fragments_of_its_pages(site: Path, run: Runner) -> None:
+    """Without a mark of a project each folder has a cache of its own."""
+    (site / "_site.yaml").unlink()
+    run(site, jobs=1)
+    for page in Path("out").rglob("*.html"):
+        page.unlink()
+    assert [result.ok for result in run(site, locked=True)] == [True] * 3
+
+
 def test_pages_are_those_of_one_compile_each(site: Path, run: Runner) -> None:
     run(site)
     together = {path: path.read_bytes() for path in Path("out").rglob("*.html")}
