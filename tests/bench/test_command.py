@@ -21,7 +21,7 @@ from pagecompiler.models import resolve_model, tuning_path
 from tests.engine.fake_server import FakeServer
 
 from .sample import MTP_2, sample_result
-from .test_show import validate
+from .test_text import validate
 
 SPEC = """title: T
 hero: {heading: A kettle}
