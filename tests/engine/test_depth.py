@@ -99,6 +99,18 @@ def test_it_comes_back_when_drafting_has_become_faster():
     assert machine.run(depth, 1, 3000)[-1] > 0
 
 
+def test_plain_wins_where_what_was_stored_is_of_slower_days():
+    """A pass once cost much whatever its rows; now it costs its rows, and depth 1 is no way to plain."""
+    once = Measured({(5, depth): 60.0 + depth for depth in range(5)}, (0.95, 0.9, 0.8, 0.7))
+    depth = Depth(deepest=4, known=once)
+    assert depth.choose(5) > 1
+    for _ in range(3000):
+        guessed = depth.choose(5)
+        depth.acceptance.add(guessed, guessed)
+        depth.observed(5, guessed, 5.0 * (1 + guessed) + (8.0 if guessed else 0.0))
+    assert depth.best(5) == 0
+
+
 def test_what_was_stored_is_where_it_starts():
     machine = Machine()
     first = Depth(deepest=4)

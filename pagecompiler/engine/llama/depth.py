@@ -98,6 +98,8 @@ class Depth:
         self._seconds: dict[tuple[int, int], float] = {}  # what these say
         self._rests: dict[int, tuple[int, int]] = {}  # lanes → steps until the next trial, length of a rest
         self._trials: dict[int, int] = {}  # lanes → the depth on trial
+        self._fresh: dict[int, list[float]] = {}  # lanes → what steps of the trial took
+        self._turns: dict[int, int] = {}
         self.acceptance = Acceptance(known.acceptance if known else ())
         for key, seconds in (known.steps if known else {}).items():
             self._steps[key] = deque([seconds] * TRIED_STEPS, KEPT_SAMPLES)
@@ -139,26 +141,39 @@ class Depth:
 
     def observed(self, lanes: int, depth: int, seconds: float) -> None:
         """A step of so many lanes at this depth took `seconds`, drafting included."""
+        if self._trials.get(lanes) == depth:
+            self._try(lanes, depth, seconds)
+            return
         samples = self._steps.setdefault((lanes, depth), deque(maxlen=KEPT_SAMPLES))
         samples.append(seconds)
         self._seconds[lanes, depth] = _middle(samples)
         left, rest = self._rests.get(lanes, (FIRST_REST, FIRST_REST))
-        if lanes in self._trials:
-            if depth == self._trials[lanes]:
-                left += 1
-            if left >= TRIED_STEPS:
-                better = self.best(lanes) == self._trials.pop(lanes)
-                rest = FIRST_REST if better else min(2 * rest, LONGEST_REST)
-                left = rest
-        else:
-            left -= 1
-            if left <= 0 and len(self._depths) > 1:
-                best = self.best(lanes)
-                others = [d for d in (best + 1, best - 1) if d in self._depths]
-                # Neighbours take turns; from plain the way back is one step.
-                self._trials[lanes] = others[(rest // FIRST_REST).bit_length() % len(others)]
-                left = 0
-        self._rests[lanes] = (left, rest)
+        if lanes not in self._trials:
+            self._rests[lanes] = (left - 1, rest)
+            if left <= 1 and len(self._depths) > 1:
+                self._trials[lanes] = self._next_trial(lanes)
+
+    def _next_trial(self, lanes: int) -> int:
+        """Neighbours of the best depth take turns with plain decoding, which costs no drafts and so may win where
+        depth 1 loses.
+        """
+        best = self.best(lanes)
+        others = [d for d in dict.fromkeys((0, best - 1, best + 1)) if d in self._depths and d != best]
+        self._turns[lanes] = self._turns.get(lanes, -1) + 1
+        return others[self._turns[lanes] % len(others)]
+
+    def _try(self, lanes: int, depth: int, seconds: float) -> None:
+        """A step of a trial: what was measured before, maybe long ago, counts no more."""
+        fresh = self._fresh.setdefault(lanes, [])
+        fresh.append(seconds)
+        if len(fresh) < TRIED_STEPS:
+            return
+        self._steps[lanes, depth] = deque(self._fresh.pop(lanes), KEPT_SAMPLES)
+        self._seconds[lanes, depth] = _middle(fresh)
+        del self._trials[lanes]
+        _, rest = self._rests[lanes]
+        rest = FIRST_REST if self.best(lanes) == depth else min(2 * rest, LONGEST_REST)
+        self._rests[lanes] = (rest, rest)
 
     def measured(self) -> Measured:
         """What is worth keeping."""
