@@ -93,11 +93,11 @@ def _bench_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @click.command("bench", context_settings=CONTEXT)
-@click.argument("spec", metavar="SPEC")
+@click.argument("spec", metavar="SPEC", required=False)
 @_bench_options
 @screen_options
 def bench_command(
-    spec: str, loads: tuple[int, ...], depths: tuple[int, ...], methods: tuple[str, ...], forget: bool, as_json: bool,
+    spec: str | None, loads: tuple[int, ...], depths: tuple[int, ...], methods: tuple[str, ...], forget: bool, as_json: bool,
     report: Path | None, **options: Any,
 ) -> None:  # fmt: skip
     """Measure every decode method on a spec, on this machine; --method auto starts from the winner from then on.
@@ -110,7 +110,7 @@ def bench_command(
     pagec bench specs/kettle.yaml --depths 1,2,3,4 --report bench.html
     pagec bench specs/kettle.yaml --method mtp --lanes 1,5,10 --pages 2
     pagec bench specs/kettle.yaml --engine http://localhost:8000 --lanes 1,5,20 --pages 4
-    pagec bench specs/kettle.yaml --forget
+    pagec bench --forget
 
     Exits with 1 when an arm is defective or no valid page is made, with 130 when it was interrupted: then the figures
     until then are shown.
@@ -120,6 +120,9 @@ def bench_command(
     from pagecompiler.engine.base import EngineError
 
     screen = make_screen(options)
+    if spec is None and not forget:
+        raise click.MissingParameter(param_type="argument", param_hint="SPEC")
+    spec = spec or "-"  # the folder of the config files is that of the spec, else this one
     refuse_folders((spec,))
     options["method"] = "auto"
     model = chosen_model(options, spec, screen)
@@ -281,7 +284,7 @@ def _remember(bench: Bench, result: BenchResult, model: ModelChoice, arms: Arms,
     assert model.path is not None
     kept = remember(result, bench.measured, Tuning(tuning_path()), model.path, arms.draft)
     if kept:
-        screen.say(f"kept for --method auto; `pagec bench {shlex.quote(result.spec)} --forget` drops it")
+        screen.say("kept for --method auto; `pagec bench --forget` drops it")
 
 
 def _print(result: BenchResult, screen: Screen) -> None:

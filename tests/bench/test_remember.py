@@ -97,7 +97,7 @@ def test_doctor_shows_it_and_forget_drops_it(tmp_path: Path, capsys: pytest.Capt
 
     assert found() == "with 5 lanes mtp 2, 1.34 times plain (2026-11-29)"
     with pytest.raises(SystemExit) as caught:
-        cli.main(["bench", "page.yaml", "--forget", "--model", "pagec-mini"])
+        cli.main(["bench", "--forget", "--model", "pagec-mini"])
     assert caught.value.code == 0
     assert "1 verdict forgotten" in capsys.readouterr().err
     assert "pagec bench SPEC" in found()
