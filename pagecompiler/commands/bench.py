@@ -97,8 +97,8 @@ def _bench_options(command: Callable[..., None]) -> Callable[..., None]:
 @_bench_options
 @screen_options
 def bench_command(
-    spec: str | None, loads: tuple[int, ...], depths: tuple[int, ...], methods: tuple[str, ...], forget: bool, as_json: bool,
-    report: Path | None, **options: Any,
+    spec: str | None, loads: tuple[int, ...], depths: tuple[int, ...], methods: tuple[str, ...], forget: bool,
+    as_json: bool, report: Path | None, **options: Any,
 ) -> None:  # fmt: skip
     """Measure every decode method on a spec, on this machine; --method auto starts from the winner from then on.
 
