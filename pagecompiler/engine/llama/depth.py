@@ -158,7 +158,7 @@ class Depth:
         depth 1 loses.
         """
         best = self.best(lanes)
-        others = [d for d in dict.fromkeys((0, best - 1, best + 1)) if d in self._depths and d != best]
+        others = [d for d in dict.fromkeys((best - 1, best + 1, 0)) if d in self._depths and d != best]
         self._turns[lanes] = self._turns.get(lanes, -1) + 1
         return others[self._turns[lanes] % len(others)]
 
