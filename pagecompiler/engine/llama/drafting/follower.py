@@ -81,7 +81,9 @@ class Follower(Drafter):
         return len(self._trails[sequence].tokens) if sequence in self._trails else 0
 
     def decoded(self, rows: Decoded) -> None:
-        trail = self._trails.setdefault(rows.sequence, _Trail())
+        trail = self._trails.get(rows.sequence)
+        if trail is None:
+            trail = self._trails[rows.sequence] = _Trail()
         if trail.lost:
             return
         skip = trail.known + len(trail.tokens) - rows.position

@@ -58,8 +58,9 @@ class Lookup(Drafter):
         self._lanes.clear()
 
     def propose(self, lanes: Sequence[Lane], depth: int) -> list[Guess]:
+        asking = {lane.sequence: lane for lane in lanes}
         for sequence, stream in self._lanes.items():
-            lane = next((lane for lane in lanes if lane.sequence == sequence), None)
+            lane = asking.get(sequence)
             if lane is not None:
                 stream.tokens += lane.emitted[stream.written :]
                 stream.written = len(lane.emitted)
@@ -69,13 +70,15 @@ class Lookup(Drafter):
     def _guess(self, stream: _Stream, depth: int) -> Guess:
         tokens = stream.tokens
         best, found = 0, (stream, 0)
-        for place in self._places.get(tuple(tokens[-SHORTEST_MATCH:]), ()):
+        for place in reversed(self._places.get(tuple(tokens[-SHORTEST_MATCH:]), ())):
             other, end = place
             if end >= len(other.tokens):
                 continue
             length = _match(tokens, other.tokens, end)
-            if length >= best:  # of equals the last one seen
+            if length > best:  # of equals the last one seen
                 best, found = length, place
+                if best == LONGEST_MATCH:
+                    break
         other, end = found
         return other.tokens[end : end + depth] if best else []
 
@@ -83,7 +86,10 @@ class Lookup(Drafter):
         tokens = stream.tokens
         for end in range(max(stream.indexed, SHORTEST_MATCH - 1) + 1, len(tokens) + 1):
             key = tuple(tokens[end - SHORTEST_MATCH : end])
-            self._places.setdefault(key, deque(maxlen=KEPT_PLACES)).append((stream, end))
+            places = self._places.get(key)
+            if places is None:
+                places = self._places[key] = deque(maxlen=KEPT_PLACES)
+            places.append((stream, end))
         stream.indexed = len(tokens)
 
     def _forget(self, stream: _Stream) -> None:
@@ -99,9 +105,9 @@ class Lookup(Drafter):
 
 
 def _match(tokens: Sequence[int], other: Sequence[int], end: int) -> int:
-    """How many tokens before `end` in `other` are also the last ones of `tokens`."""
+    """How many tokens before `end` in `other` are also the last ones of `tokens`; the shortest match is known to be."""
     bound = min(LONGEST_MATCH, len(tokens), end)
-    length = 0
+    length = SHORTEST_MATCH
     while length < bound and tokens[-1 - length] == other[end - 1 - length]:
         length += 1
     return length
