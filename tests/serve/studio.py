@@ -74,12 +74,10 @@ class Studio:
         self.changes = Changes(debounce_seconds=0.03, ignored=output_places(self.target, page))
         self.orders = Orders(self.changes.wake)
         self.board = Board(self.target if self.target.is_dir() else None, self.model.name, "auto")
-        source = EngineSource(self.model, self._make, around=self.board.observe)
-        self._source = source
+        self._source = source = _Source(self.model, self._make, around=self.board.observe)
         self._watch = Watch(
             self.target, source, options, self.changes, orders=self.orders, told=self._take, audience=self.board
         )
-        self._options = options
         self.server = Server(bind(self._port), self.board, self.orders, self._methods)
         self.server.__enter__()
         self.url = self.server.url
@@ -107,9 +105,8 @@ class Studio:
                     return self.results[self._seen - 1]
 
     def _make(self) -> Engine:
-        decoding = self._watch._options.decoding
-        self.engines.append(decoding)
-        return self._engine(decoding)
+        self.engines.append(self._source.decoding)
+        return self._engine(self._source.decoding)
 
     def _take(self, result: PageResult, sources: Mapping[str, str]) -> None:
         with self._heard:
@@ -155,6 +152,16 @@ class Studio:
         news: dict[str, Any] = next(follower.news(name))
         follower.close()
         return news
+
+
+class _Source(EngineSource):
+    """Remembers how its engines shall decode."""
+
+    decoding = Decoding()
+
+    def decode(self, decoding: Decoding) -> None:
+        self.decoding = decoding
+        super().decode(decoding)
 
 
 class Follower:
