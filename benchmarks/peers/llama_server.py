@@ -20,6 +20,7 @@ import os
 import re
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 import urllib.request
@@ -193,6 +194,8 @@ def main() -> None:
             turn = number % len(names)
             for name in names[turn:] + names[:turn]:
                 results[name].append(peers.run(name))
+                last = results[name][-1]
+                print(f"round {number}: {name} {last.decode_rate:.0f} tok/s, {last.seconds:.2f} s", file=sys.stderr)
     for name, runs in results.items():
         same = sum(a == b for a, b in zip(runs[-1].answers, peers.expected, strict=True))
         print(
