@@ -47,7 +47,6 @@ from pagecompiler.engine.llama.support import native_support
 from pagecompiler.engine.types import Request
 
 LANES = 5
-DEPTHS = (1, 2, 3)
 PLAIN_RATIO, MTP_RATIO, TIME_RATIO, TIME_STRETCH = 1.0, 1.1, 0.85, 0.75
 LEARNING_RUNS = 2
 SET_BY_PAGEC = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "GGML_NO_BACKTRACE")  # for its own process only
@@ -180,9 +179,10 @@ def main() -> None:
     parser.add_argument("binary", type=Path)
     parser.add_argument("model", type=Path)
     parser.add_argument("--threads", type=int, help="by default as the program chooses")
+    parser.add_argument("--depths", type=int, nargs="+", default=[1, 2, 3], help="of mtp, the server's default is 3")
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
-    ways = ["plain", *(f"mtp:{depth}" for depth in DEPTHS)]
+    ways = ["plain", *(f"mtp:{depth}" for depth in options.depths)]
     names = [f"{side} {way}" for side in ("pagec", "server") for way in ways] + ["pagec auto"]
     with tempfile.TemporaryDirectory() as folder:
         peers = Peers(options, Path(folder) / "tuning.json")
