@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from pagecompiler.bench.figures import ArmFigures, BenchResult, Load, MachineFigures, ModelFigures
+from pagecompiler.bench.figures import ArmFigures, BenchResult, Judgement, Load, MachineFigures, ModelFigures
 from pagecompiler.reporting.amounts import NONE, number, seconds, share, size, spread, times
 
 Row = tuple[str, ...]
@@ -34,7 +34,7 @@ def load_name(load: Load) -> str:
 
 _FIGURES: tuple[tuple[str, Callable[[ArmFigures], str]], ...] = (
     ("Tokens a second", lambda f: spread(f.tokens_per_second, number)),
-    ("In units of plain", lambda f: spread(f.ratio, times)),
+    ("In units of plain", lambda f: "1" if f.judgement is Judgement.BASE else spread(f.ratio, times)),
     ("Against plain", lambda f: f.judgement.value),
     ("Time to the page", lambda f: spread(f.time_to_page, seconds)),
     ("First text after", lambda f: spread(f.first_text, seconds)),
@@ -65,9 +65,9 @@ def all_figures(load: Load) -> Table:
 
 
 def group_figures(load: Load) -> Table | None:
-    """Tokens a second of each build group, and the share of its speed alone that it keeps, by arm."""
+    """Tokens a second of each of several build groups, and the share of its speed alone that it keeps, by arm."""
     names = list(dict.fromkeys(group.name for figures in load.arms for group in figures.groups))
-    if not names:
+    if len(names) < 2:
         return None
     rows = []
     for figures in load.arms:

@@ -90,6 +90,7 @@ def test_every_figure_is_in_a_table() -> None:
     assert cells["Tokens a second"][0] == "520 (504–536)"
     assert cells["… at each place of a guess"][:3] == ["–", "91 %", "91 %, 78 %"]
     assert cells["Against plain"][:2] == ["base", "faster"]
+    assert cells["In units of plain"][:2] == ["1", "1.27× (1.23×–1.31×)"]
 
 
 def test_what_was_expected_stands_beside_what_was_measured() -> None:
