@@ -96,7 +96,11 @@ class PageBuild:
             self.find_assets()
             self.reuse()
             tasks = self.make_tasks()
-        return [] if self.failed() else tasks
+        if self.failed():
+            self.owners.clear()
+            self.tasks.clear()  # a page that waits for nothing is ready
+            return []
+        return tasks
 
     @property
     def ready(self) -> bool:
