@@ -248,9 +248,7 @@ class Browser:
     def check(self, path: Path, *, width_px: int = 1280, scheme: Scheme = "light") -> Visit:
         """Opens one page, runs every rule of axe on it and measures what only a browser can."""
         with self.page(path, width_px=width_px, scheme=scheme) as (page, console, external):
-            sources = page.evaluate(_LAZY_IMAGES)
-            page.wait_for_function("[...document.images].every(image => image.complete)")
-            broken = page.evaluate(_BROKEN_IMAGES) if sources else []
+            broken = page.evaluate(_BROKEN_IMAGES) if _load_images(page) else []
             violations = axe(page)
             page.set_viewport_size({"width": 360, "height": 800})
             overflow = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
@@ -265,12 +263,21 @@ class Browser:
             for width in widths_px:
                 written.append(folder / f"{path.stem}-{width}-{scheme}.png")
                 with self.page(path, width_px=width, scheme=scheme) as (page, _, _):
+                    _load_images(page)
                     page.screenshot(path=written[-1], full_page=True)
         written.append(folder / f"{path.stem}-print.png")
         with self.page(path, width_px=768) as (page, _, _):
             page.emulate_media(media="print")
+            _load_images(page)
             page.screenshot(path=written[-1], full_page=True)
         return written
+
+
+def _load_images(page: Page) -> int:
+    """Wait for all images, those below the window too; gives their number."""
+    count: int = page.evaluate(_LAZY_IMAGES)
+    page.wait_for_function("[...document.images].every(image => image.complete)")
+    return count
 
 
 def _origin(url: str) -> str:
@@ -282,6 +289,10 @@ _LAZY_IMAGES = """() => {
     for (const image of document.images) image.loading = 'eager';
     return document.images.length;
 }"""
+# Not `wait_for_function`: it polls with `eval`, which the page's policy forbids when an image takes a moment.
+_IMAGES_ENDED = """() => Promise.all([...document.images].map(image => image.complete
+    || new Promise(ended => { image.onload = image.onerror = ended; setTimeout(ended, 5000); })))
+    .then(() => undefined)"""
 _BROKEN_IMAGES = """() => [...document.images]
     .filter(image => !(image.complete && image.naturalWidth > 0))
     .map(image => image.getAttribute('src') ?? '')"""
