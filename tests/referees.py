@@ -275,8 +275,7 @@ class Browser:
 
 def _load_images(page: Page) -> int:
     """Wait for all images, those below the window too; gives their number."""
-    count: int = page.evaluate(_LAZY_IMAGES)
-    page.wait_for_function("[...document.images].every(image => image.complete)")
+    count: int = page.evaluate(_ALL_IMAGES)
     return count
 
 
@@ -285,8 +284,10 @@ def _origin(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}/"
 
 
-_LAZY_IMAGES = """() => {
+# Not with wait_for_function: what it evaluates later than at once is stopped by the page's CSP.
+_ALL_IMAGES = """async () => {
     for (const image of document.images) image.loading = 'eager';
+    await Promise.allSettled([...document.images].map(image => image.decode()));
     return document.images.length;
 }"""
 # Not `wait_for_function`: it polls with `eval`, which the page's policy forbids when an image takes a moment.
