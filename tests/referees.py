@@ -290,10 +290,6 @@ _ALL_IMAGES = """async () => {
     await Promise.allSettled([...document.images].map(image => image.decode()));
     return document.images.length;
 }"""
-# Not `wait_for_function`: it polls with `eval`, which the page's policy forbids when an image takes a moment.
-_IMAGES_ENDED = """() => Promise.all([...document.images].map(image => image.complete
-    || new Promise(ended => { image.onload = image.onerror = ended; setTimeout(ended, 5000); })))
-    .then(() => undefined)"""
 _BROKEN_IMAGES = """() => [...document.images]
     .filter(image => !(image.complete && image.naturalWidth > 0))
     .map(image => image.getAttribute('src') ?? '')"""
