@@ -114,6 +114,7 @@ async function loadSpec() {
     const { text, digest } = await read(await fetch(`/spec?${query}`));
     base = digest;
     saved = editor.text = text;
+    editor.field.readOnly = false;
   } catch (error) {
     editor.field.readOnly = true;
     say(error.message);
