@@ -165,6 +165,8 @@ class Watch:
             return self._folder is not None or spec.path.exists()
         if built.settings != self._surroundings(spec)[1]:
             return True
+        if str(spec.path.resolve()) not in dict(built.inputs):  # a link that has led elsewhere
+            return True
         if any(self._digests(path) != was for path, was in built.inputs):
             return True
         if built.others and built.others != self._others():
