@@ -102,6 +102,7 @@ ATTRIBUTE_PLACES: dict[Role, tuple[str, str]] = {Role.HREF: ("a", "href"), Role.
 SLOT = re.compile(r"\{\{([0-9]+)\}\}")
 _CLASS = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _OWN_WORDS = re.compile(r"\w")
+_DEBRIS = re.compile(r"[<>=\\]")  # of tags that a model did not write as such
 _COMPILER_CLASSES = re.compile(r"share-|skip$")
 
 
@@ -222,6 +223,8 @@ class _Checker:
                     self.note_words(rest, str(node), node.parent)
                 elif "{{" in rest or "}}" in rest:
                     self.error("E0407", f"a damaged slot: `{rest.strip()[:40]}`")
+                elif _DEBRIS.search(rest):
+                    self.error("E0406", f"the rest of a tag stands as text: `{rest.strip()[:40]}`")
 
     def note_words(self, words: str, text: str, tag: Tag) -> None:
         """Words of the model's own: with a brief they may stand in some elements, but in no text of the spec."""
@@ -267,7 +270,7 @@ class _Checker:
             self.error("E0411", f"repeated elements are {repeats}, but the block has {wanted}")
 
     def check_headings(self, root: Tag) -> None:
-        """Each heading holds the heading or a title of the spec; a brief may add titles of the model's own."""
+        """Each heading holds the heading and no more, or a title of the spec; a brief may add titles of its own."""
         slots = self.block.structure.slots
         for tag in root.find_all(["h1", "h2", "h3"]):
             role = Role.TITLE if tag.name == "h3" else Role.HEADING
@@ -275,6 +278,9 @@ class _Checker:
             own = tag.name == "h3" and self.block.structure.brief is not None and _OWN_WORDS.search(tag.get_text())
             if not held and not own:
                 self.error("E0404", f"an `{tag.name}` without a {role.value} of the spec")
+            # It names its section, and equal names are told by the spec's words.
+            elif role is Role.HEADING and SLOT.sub("", tag.get_text()).strip():
+                self.error("E0406", f"the `{tag.name}` holds more than the heading: `{tag.get_text()[:40]}`")
 
     def check_items(self) -> None:
         """Items keep their order, and what belongs to one item shares an element with no other item."""
