@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 
 from pagecompiler.engine.llama.depth import FIRST_REST, TRIED_STEPS, Depth, Measured
-from pagecompiler.engine.llama.methods import Plan, find_opening
+from pagecompiler.engine.llama.engine import LlamaEngine
+from pagecompiler.engine.llama.methods import Plan, follow
 from pagecompiler.engine.llama.tuning import BenchVerdict, Tuning, tuning_key, verdict_key
 from pagecompiler.engine.llama.ways import Ways
 from pagecompiler.engine.types import Decoding, Method
+
+from .conftest import MINI
 
 MEASURED = Measured({(5, 2): 0.02, (1, 0): 0.004}, (0.9, 0.5))
 
@@ -100,7 +103,29 @@ def test_verdicts_hold_for_one_model_with_or_without_a_draft_model(tmp_path: Pat
 )
 def test_auto_begins_with_the_verdicts_that_it_can_follow(main: Method, lookup: bool, expected: dict) -> None:
     verdicts = {1: BenchVerdict(1, Method.LOOKUP, 3, 1.1, ""), 5: WON}
-    assert find_opening(Plan(Decoding(), main, lookup), verdicts) == expected
+    plan = follow(Plan(Decoding(), main, lookup), verdicts, 5)
+    assert (plan.main, plan.opening) == (main, expected)
+
+
+@pytest.mark.parametrize("method", [Method.PLAIN, Method.LOOKUP])
+def test_a_model_that_drafts_is_left_out_where_it_lost(method: Method) -> None:
+    verdicts = {5: BenchVerdict(5, method, 0, 1.0, ""), 1: BenchVerdict(1, Method.MTP, 2, 1.2, "")}
+    plan = follow(Plan(Decoding(), Method.MTP, lookup=True), verdicts, 5)
+    assert (plan.main, plan.ways, plan.opening) == (Method.PLAIN, 1, {5: (0, 0)})
+    alone = follow(Plan(Decoding(), Method.MTP, lookup=True), verdicts, 1)
+    assert alone.main is Method.MTP and alone.opening[1] == (0, 2)
+
+
+def test_auto_of_the_embedded_model_follows_its_bench(tmp_path: Path) -> None:
+    tuning = Tuning(tmp_path / "tuning.json")
+    tuning.keep_verdict(verdict_key(MINI), BenchVerdict(3, Method.PLAIN, 0, 1.0, ""))
+    tuning.keep_verdict(verdict_key(MINI), BenchVerdict(1, Method.MTP, 2, 1.2, ""))
+    keys = {}
+    for lanes in (1, 3):
+        with LlamaEngine(MINI, lanes=lanes, decoding=Decoding(), tuning=tmp_path / "tuning.json", threads=1) as engine:
+            keys[lanes] = engine.tuning_key
+    with LlamaEngine(MINI, lanes=1, decoding=Decoding(Method.LOOKUP, 2), threads=1) as engine:
+        assert engine.tuning_key == keys[3] != keys[1], "without the block, as lookup alone"
 
 
 def test_what_a_bench_found_is_kept_to_before_anything_else_is_tried() -> None:

@@ -16,7 +16,7 @@ from pagecompiler.engine.llama.library import SUPPORTED_VERSION, Context, Model,
 from pagecompiler.engine.llama.methods import (
     Plan,
     deepest_guess,
-    find_opening,
+    follow,
     longest_stride,
     make_guesses,
     plan_methods,
@@ -83,12 +83,12 @@ class LlamaEngine:
         self._threads = threads or hardware.threads
         plan = plan_methods(path, decoding)
         self._tuning = Tuning(tuning) if tuning is not None and decoding.depth is None else None
+        if self._tuning is not None and decoding.method is Method.AUTO:
+            draft = decoding.draft_model if plan.main is Method.DRAFT else None
+            plan = follow(plan, self._tuning.verdicts(verdict_key(path, draft)), lanes)
         self._tuning_key = tuning_key(
             path, build=f"{SUPPORTED_VERSION} {gpu_layers} {hardware}", threads=self._threads or 0, method=plan.main
         )
-        if self._tuning is not None and decoding.method is Method.AUTO:
-            draft = decoding.draft_model if plan.main is Method.DRAFT else None
-            plan.opening = find_opening(plan, self._tuning.verdicts(verdict_key(path, draft)))
         self._model = Model(
             path,
             gpu_layers=gpu_layers,

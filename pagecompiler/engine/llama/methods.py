@@ -78,12 +78,20 @@ def plan_methods(path: Path, decoding: Decoding) -> Plan:
     return plan
 
 
-def find_opening(plan: Plan, verdicts: Mapping[int, BenchVerdict]) -> dict[int, tuple[int, int]]:
-    """The ways and depths of the verdicts that this plan can follow."""
+def follow(plan: Plan, verdicts: Mapping[int, BenchVerdict], lanes: int) -> Plan:
+    """The plan of `auto` after a bench: it opens with the ways and depths that were best, as far as it has them.
+
+    Where no model that drafts won with this number of lanes none is loaded: to follow the text costs time even when
+    nothing is guessed.
+    """
+    best = verdicts.get(lanes)
+    if best is not None and best.method in (Method.PLAIN, Method.LOOKUP):
+        plan = replace(plan, main=Method.PLAIN)
     ways = {Method.PLAIN: 0, plan.main: 0}
     if plan.lookup:
         ways[Method.LOOKUP] = plan.ways - 1
-    return {lanes: (ways[found.method], found.depth) for lanes, found in verdicts.items() if found.method in ways}
+    opening = {count: (ways[found.method], found.depth) for count, found in verdicts.items() if found.method in ways}
+    return replace(plan, opening=opening)
 
 
 def nextn_layers(path: Path) -> int:
