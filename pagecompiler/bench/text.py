@@ -185,9 +185,11 @@ def _auto(result: BenchResult) -> Iterator[str]:
     for load in result.loads:
         auto = next((figures for figures in load.arms if figures.arm.method == "auto"), None)
         best = None if load.verdict is None else load.find(load.verdict.arm)
-        if auto is None or best is None or auto.tokens_per_second is None or best.tokens_per_second is None:
+        reached = None if auto is None else auto.tokens_per_second
+        wanted = None if best is None else best.tokens_per_second
+        if reached is None or wanted is None or best is None:
             continue
-        share = auto.tokens_per_second.median / best.tokens_per_second.median
+        share = reached.median / wanted.median
         lanes = "one lane" if load.lanes == 1 else f"{load.lanes} lanes"
         yield f"With {lanes} auto reaches {share:.0%} of {best.arm.name}."
 

@@ -34,21 +34,16 @@ _GB = 1e9
 _TEXT_WIDTH = 150  # of a result that goes into a file or a pipe
 
 
-class Numbers(click.ParamType):
-    """Several numbers, as `1,5`."""
+def _numbers(most: int) -> Callable[[click.Context, click.Parameter, str], tuple[int, ...]]:
+    """What parses several numbers, as `1,5`; each one counts once."""
 
-    name = "numbers"
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-
-    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> tuple[int, ...]:
-        if isinstance(value, tuple):
-            return value
-        parts = str(value).split(",")
-        if not all(part.isascii() and part.isdigit() and 1 <= int(part) <= self._most for part in parts):
-            self.fail(f"`{value}` is no list of numbers from 1 to {self._most}, as in 1,5", parameter, context)
+    def parse(context: click.Context, parameter: click.Parameter, value: str) -> tuple[int, ...]:
+        parts = value.split(",")
+        if not all(part.isascii() and part.isdigit() and 1 <= int(part) <= most for part in parts):
+            raise click.BadParameter(f"`{value}` is no list of numbers from 1 to {most}, as in 1,5")
         return tuple(dict.fromkeys(int(part) for part in parts))
+
+    return parse
 
 
 def _bench_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -72,9 +67,9 @@ def _bench_options(command: Callable[..., None]) -> Callable[..., None]:
                      help="Timed rounds; a first one is thrown away."),
         click.option("--pages", type=number(1, 100), default=1, show_default=True,
                      help="Copies of the page that are written at once; lookup finds them in each other."),
-        click.option("--lanes", "loads", type=Numbers(1024), default="1,5", show_default=True,
+        click.option("--lanes", "loads", callback=_numbers(1024), metavar="N,N", default="1,5", show_default=True,
                      help="Loads: with one lane the longest group alone, else the whole page."),
-        click.option("--depths", type=Numbers(MOST_GUESSED), default="1,2", show_default=True,
+        click.option("--depths", callback=_numbers(MOST_GUESSED), default="1,2,3,4", metavar="N,N", show_default=True,
                      help="How many tokens are guessed at once, each an arm of its own."),
         click.option("--method", "methods", type=click.Choice(["draft", "mtp", "lookup", "auto"]), multiple=True,
                      help="Only this beside plain; may be given several times.  [default: all]"),
@@ -107,7 +102,7 @@ def bench_command(
 
     \b
     pagec bench specs/kettle.yaml
-    pagec bench specs/kettle.yaml --depths 1,2,3,4 --report bench.html
+    pagec bench specs/kettle.yaml --depths 1,2 --report bench.html
     pagec bench specs/kettle.yaml --method mtp --lanes 1,5,10 --pages 2
     pagec bench specs/kettle.yaml --engine http://localhost:8000 --lanes 1,5,20 --pages 4
     pagec bench --forget

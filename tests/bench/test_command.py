@@ -71,7 +71,7 @@ def test_the_embedded_model_for_real(pagec: Pagec, tmp_path: Path) -> None:
     assert 0 < plain["prefill_share"] < 1 and plain["rows_per_token"] <= 1 < mtp["rows_per_pass"]
     assert {group["name"] for group in plain["groups"]} == {"style", "top", "bottom"}
     assert report["rebuild"]["previous"]["acceptance"] > 0 and report["reference"]["time_to_page"]["min"] > 0
-    assert (tmp_path / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert (tmp_path / "report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     assert not (tmp_path / ".pagec").exists() and not (tmp_path / "output").exists()
 
 
