@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from pagecompiler.engine.llama.depth import LONGEST_REST, Acceptance, Depth, Measured
+from pagecompiler.engine.llama.depth import LONGEST_REST, PATIENCE, Acceptance, Depth, Measured
 
 STEPS_BY_ROWS = {1: 10.0, 4: 16.0, 5: 18.0, 8: 19.0, 10: 24.0, 15: 33.0, 20: 41.0, 25: 50.0}
 
@@ -127,3 +127,12 @@ def test_acceptance_is_counted_among_those_whose_predecessors_were_approved():
     assert acceptance.share(0) == pytest.approx(3 / 4, abs=0.02)
     assert acceptance.share(1) == pytest.approx(2 / 3, abs=0.02)
     assert acceptance.expected(2) == pytest.approx(1 + 3 / 4 + 2 / 4, abs=0.05)
+
+
+def test_a_number_of_lanes_that_a_run_passes_through_takes_the_depth_of_its_neighbour():
+    machine = Machine(draft=1.0, acceptance=(0.95, 0.9, 0.8, 0.7))
+    depth = Depth(deepest=4)
+    machine.run(depth, 5, 100)
+    assert machine.run(depth, 4, PATIENCE) == [depth.best(5)] * PATIENCE
+    assert {0, 1, 2, 3, 4} - {depth.best(5)} <= set(machine.run(depth, 4, 12)), "then it is worth trials of its own"
+    assert machine.run(depth, 1, PATIENCE) == [depth.best(4)] * PATIENCE, "the nearest one that is known"

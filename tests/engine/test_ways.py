@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pagecompiler.engine.llama.depth import LONGEST_REST, Depth
+from pagecompiler.engine.llama.depth import LONGEST_REST, PATIENCE, Depth
 from pagecompiler.engine.llama.ways import Ways
 
 from .test_depth import Machine
@@ -71,3 +71,11 @@ def test_what_was_stored_is_where_it_starts():
     two.run(5, 600)
     depths = [Depth(deepest=3, least=way, known=known) for way, known in enumerate(two.ways.measured())]
     assert Ways(depths).choose(5)[0] == MATCHES
+
+
+def test_a_number_of_lanes_that_a_run_passes_through_takes_what_its_neighbour_does():
+    two = Two(draft=9.0)
+    two.run(5, 300)
+    choice = (MATCHES, two.ways.depths[MATCHES].best(5))
+    assert two.run(4, PATIENCE) == [choice] * PATIENCE
+    assert {way for way, _ in two.run(4, 30)} == {MODEL, MATCHES}

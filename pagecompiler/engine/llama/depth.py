@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 KEPT_SAMPLES = 9
 TRIED_STEPS = 3  # samples of a depth before it is judged
+PATIENCE = 24  # steps with the depth of a number of lanes that is known, before the depths of another one are tried
 FIRST_REST = 128  # steps at one depth before another one is tried again; doubles each time
 LONGEST_REST = 4096
 FORGET = 0.995
@@ -85,7 +86,8 @@ class Depth:
 
     `least` 1 is for a method that was asked for by name: it always drafts. `fixed` switches the choice off.
     Steps of an unknown depth are tried first; later the others are tried again, seldom. A depth that loses
-    stays out longer each time.
+    stays out longer each time. Numbers of lanes that a run only passes through are not worth trials: they take the
+    depth of the nearest number that is known.
     """
 
     def __init__(
@@ -96,6 +98,7 @@ class Depth:
         self._depths = range(least, deepest + 1) if fixed is None else range(fixed, fixed + 1)
         self._steps: dict[tuple[int, int], deque[float]] = {}
         self._seconds: dict[tuple[int, int], float] = {}  # what these say
+        self._visits: dict[int, int] = {}  # lanes → steps
         self._rests: dict[int, tuple[int, int]] = {}  # lanes → steps until the next trial, length of a rest
         self._trials: dict[int, int] = {}  # lanes → the depth on trial
         self._fresh: dict[int, list[float]] = {}  # lanes → what steps of the trial took
@@ -104,16 +107,27 @@ class Depth:
         for key, seconds in (known.steps if known else {}).items():
             self._steps[key] = deque([seconds] * TRIED_STEPS, KEPT_SAMPLES)
             self._seconds[key] = seconds
+            self._visits[key[0]] = 0
 
-    def choose(self, lanes: int) -> int:
-        """The depth of the next step of so many lanes."""
+    def choose(self, lanes: int, *, patient: bool = True) -> int:
+        """The depth of the next step of so many lanes; without patience an unknown one is tried at once."""
         if self._fixed is not None:
             return self._fixed
+        known = self.known_near(lanes) if patient else None
+        if known is not None:
+            return self.best(known)
         for depth in self._depths:
             if len(self._steps.get((lanes, depth), ())) < TRIED_STEPS:
                 return depth
         trial = self._trials.get(lanes)
         return trial if trial is not None else self.best(lanes)
+
+    def known_near(self, lanes: int) -> int | None:
+        """The nearest number of lanes that was judged, for one that was not and that a run may only pass through."""
+        if self._visits.get(lanes, 0) >= PATIENCE or self.judged(lanes):
+            return None
+        judged = [other for other in self._visits if self.judged(other)]
+        return min(judged, key=lambda other: abs(other - lanes), default=None)
 
     def best(self, lanes: int) -> int:
         """The depth of which a lane gets most tokens a second, as far as is known."""
@@ -131,6 +145,11 @@ class Depth:
         """Tokens a second of all lanes together at a depth that was measured."""
         return lanes * self.acceptance.expected(depth) / self._seconds[lanes, depth]
 
+    @property
+    def visited(self) -> list[int]:
+        """The numbers of lanes of which anything is known."""
+        return list(self._visits)
+
     def judged(self, lanes: int) -> bool:
         """Whether every depth of so many lanes was tried."""
         return all(len(self._steps.get((lanes, depth), ())) >= TRIED_STEPS for depth in self._depths)
@@ -146,6 +165,7 @@ class Depth:
             return
         samples = self._steps.setdefault((lanes, depth), deque(maxlen=KEPT_SAMPLES))
         samples.append(seconds)
+        self._visits[lanes] = self._visits.get(lanes, 0) + 1
         self._seconds[lanes, depth] = _middle(samples)
         left, rest = self._rests.get(lanes, (FIRST_REST, FIRST_REST))
         if lanes not in self._trials:

@@ -8,20 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pagecompiler.engine.llama.depth import FIRST_REST, LONGEST_REST, TRIED_STEPS, Depth, Measured
+from pagecompiler.engine.llama.depth import FIRST_REST, LONGEST_REST, PATIENCE, TRIED_STEPS, Depth, Measured
 
 
 class Ways:
     """Chooses a way and its depth for a number of live lanes, from one `Depth` for each way.
 
-    A way whose depths are not all known is tried first. Later the others are tried again, ever more seldom while
-    they lose. `opening` says for numbers of lanes with which way and depth to begin: what a bench found best there is
-    kept to for as long as a depth that won.
+    A way whose depths are not all known is tried first, but not for numbers of lanes that a run only passes through.
+    Later the others are tried again, ever more seldom while they lose. `opening` says for numbers of lanes with which
+    way and depth to begin: what a bench found best there is kept to for as long as a depth that won.
     """
 
     def __init__(self, depths: Sequence[Depth], opening: Mapping[int, tuple[int, int]] | None = None) -> None:
         self.depths = tuple(depths)
         self._opening = {lanes: (*choice, FIRST_REST) for lanes, choice in (opening or {}).items()}
+        self._visits: dict[int, int] = {lanes: 0 for depth in self.depths for lanes in depth.visited}  # lanes → steps
         self._trials: dict[int, int] = {}  # lanes → the way on trial
         self._counts: dict[int, int] = {}  # lanes → steps until the next trial, or steps of the trial
         self._rests: dict[int, int] = {}
@@ -37,15 +38,25 @@ class Ways:
         if lanes in self._opening:
             way, depth, _ = self._opening[lanes]
             return way, min(depth, self.depths[way].deepest)
-        way = 0 if len(self.depths) == 1 else self._choose(lanes)
+        if len(self.depths) == 1:
+            return 0, self.depths[0].choose(lanes)
+        known = self._known_near(lanes)
+        if known is not None:
+            way = self.best(known)
+            return way, self.depths[way].best(known)
+        for way, each in enumerate(self.depths):
+            if not each.judged(lanes):
+                return way, each.choose(lanes, patient=False)
+        trial = self._trials.get(lanes)
+        way = trial if trial is not None else self.best(lanes)
         return way, self.depths[way].choose(lanes)
 
-    def _choose(self, lanes: int) -> int:
-        for way, depth in enumerate(self.depths):
-            if not depth.judged(lanes):
-                return way
-        trial = self._trials.get(lanes)
-        return trial if trial is not None else self.best(lanes)
+    def _known_near(self, lanes: int) -> int | None:
+        """As `Depth.known_near`, of all ways together."""
+        if self._visits.get(lanes, 0) >= PATIENCE or self.judged(lanes):
+            return None
+        judged = [other for other in self._visits if self.judged(other)]
+        return min(judged, key=lambda other: abs(other - lanes), default=None)
 
     def best(self, lanes: int) -> int:
         """The way of most tokens a second; only where all are judged."""
@@ -62,6 +73,7 @@ class Ways:
     def observed(self, lanes: int, way: int, depth: int, seconds: float) -> None:
         """A step of so many lanes took `seconds`, drafting included."""
         self.depths[way].observed(lanes, depth, seconds)
+        self._visits[lanes] = self._visits.get(lanes, 0) + 1
         if lanes in self._opening:
             first, deep, left = self._opening.pop(lanes)
             if left > 1:
