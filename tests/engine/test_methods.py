@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from dataclasses import replace
@@ -184,6 +185,19 @@ def test_the_block_follows_the_target_exactly(hybrid_path):
         witness = Witness(engine)
         run(engine, requests())
         assert witness.compared > 5
+        witness._fresh.close()
+
+
+def test_a_block_that_was_not_asked_for_long_catches_up_exactly(hybrid_path):
+    """Most steps are plain, also those in which prompts are read; a draft now and then is as good as any."""
+    with make_engine(hybrid_path, Decoding(Method.MTP, 3)) as engine:
+        witness = Witness(engine)
+        steps = itertools.count()
+        engine._guesses.ways.choose = lambda lanes: (0, 3 if next(steps) % 5 == 4 else 0)
+        engine._guesses._main.wanted = False
+        completions = run(engine, [ask("Write. " * 60, max_tokens=60), *requests()])
+        assert witness.compared > 0
+        assert any(len(c.accepted_by_position) == 3 for c in completions)
         witness._fresh.close()
 
 

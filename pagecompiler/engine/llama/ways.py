@@ -51,6 +51,11 @@ class Ways:
         way = trial if trial is not None else self.best(lanes)
         return way, self.depths[way].choose(lanes)
 
+    def expected(self) -> tuple[int, int] | None:
+        """The choice for the largest number of lanes of which enough is known; None when nothing is."""
+        known = [*self._opening, *(lanes for lanes in self._visits if self.judged(lanes))]
+        return self.choose(max(known)) if known else None
+
     def _known_near(self, lanes: int) -> int | None:
         """As `Depth.known_near`, of all ways together."""
         if self._visits.get(lanes, 0) >= PATIENCE or self.judged(lanes):

@@ -31,7 +31,8 @@ class Decoded:
 class Drafter:
     """A source of guesses for all lanes together. Guesses change the speed, never the text.
 
-    `name` is what traces call it. `taps` are the hidden rows of the target that it reads: NEXTN, or numbers of
+    `name` is what traces call it. `wanted` says whether it is being asked for guesses: if not, what it must do to keep
+    up may wait. `taps` are the hidden rows of the target that it reads: NEXTN, or numbers of
     inner layers. `passes` and `seconds` count its own decodes. Everything but `propose` may be left as it is.
     """
 
@@ -39,6 +40,7 @@ class Drafter:
     taps: tuple[int, ...] = ()
 
     def __init__(self) -> None:
+        self.wanted = True
         self.passes = 0
         self.seconds = 0.0
 

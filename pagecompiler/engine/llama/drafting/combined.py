@@ -73,6 +73,9 @@ class Guesses:
         if lookup is not None and main is not None:
             self._shares = {lookup: Acceptance([1.0]), main: Acceptance([1.0])}
         self._turn = 0
+        expected = self.ways.expected()
+        if expected is not None:
+            self._note_choice(*expected)
 
     @property
     def passes(self) -> int:
@@ -128,6 +131,7 @@ class Guesses:
 
     def _common_step(self, lanes: list[Lane]) -> Step:
         way, depth = self.ways.choose(len(lanes))
+        self._note_choice(way, depth)
         alone = way == LOOKUP_ALONE
         guesses: list[Guess] = [()] * len(lanes)
         sources: list[Drafter | None] = [None] * len(lanes)
@@ -152,6 +156,10 @@ class Guesses:
         if matches and self._shares and not alone:
             step.matches, step.written = matches, [len(lane.emitted) for lane in lanes]
         return step
+
+    def _note_choice(self, way: int, depth: int) -> None:
+        if self._main is not None:
+            self._main.wanted = depth > 0 and way != LOOKUP_ALONE
 
     def _trusts_lookup(self) -> bool:
         """Whether a match was as good a guess as the model's own, of late."""

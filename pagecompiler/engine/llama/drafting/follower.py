@@ -95,8 +95,10 @@ class Follower(Drafter):
             if len(own) > max(skip, 1):
                 trail.hidden.append(own[max(skip, 1) - 1 : -1])
             trail.last = own[-1:]
-        if trail.shared or len(rows.tokens) >= CHUNK_ROWS or len(trail.tokens) >= NOTED_ROWS:
+        if len(trail.tokens) >= NOTED_ROWS or (self.wanted and len(rows.tokens) >= CHUNK_ROWS):
             self._flush(rows.sequence, trail)
+        elif trail.shared:
+            self._flush(rows.sequence, trail, len(trail.tokens) if self.wanted else 1)
 
     def copied(self, source: int, destination: int) -> None:
         trail = self._trails.get(source, _Trail(lost=True))
@@ -182,12 +184,13 @@ class Follower(Drafter):
             self.seconds += perf_counter() - started
         return picked, None if self._width is None else self._context.hidden(NEXTN)
 
-    def _flush(self, sequence: int, trail: _Trail) -> None:
-        """Decode what is only noted."""
+    def _flush(self, sequence: int, trail: _Trail, most: int | None = None) -> None:
+        """Decode what is only noted, or the first `most` tokens of it."""
         hidden = np.concatenate(trail.hidden) if trail.hidden else None
+        count = len(trail.tokens) if most is None else min(most, len(trail.tokens))
         try:
-            for start in range(0, len(trail.tokens), self._rows):
-                chunk = trail.tokens[start : start + self._rows]
+            for start in range(0, count, self._rows):
+                chunk = trail.tokens[start : min(count, start + self._rows)]
                 batch = Batch()
                 batch.add(sequence, chunk, trail.known, wanted=0)
                 self._decode(batch, [] if hidden is None else [hidden[start : start + len(chunk)]])
@@ -196,7 +199,8 @@ class Follower(Drafter):
         except DecodeError as error:
             self._lose([sequence], error)
             return
-        trail.tokens, trail.hidden = [], []
+        trail.tokens = trail.tokens[count:]
+        trail.hidden = [hidden[count:]] if hidden is not None and trail.tokens else []
 
     def _lose(self, sequences: Sequence[int], error: DecodeError) -> None:
         """These sequences can no longer be followed; after a lost state none can."""
