@@ -10,18 +10,15 @@ from typing import Any
 
 from pagecompiler.engine.base import ModelLoadError
 from pagecompiler.engine.llama.native_log import native_log
+from pagecompiler.engine.llama.waiting import set_waiting
 
-# All are read when the library is loaded. Threads that spin at barriers for long make a pass a hundred times slower as
-# soon as another program wants a core; threads that sleep at once make passes of small models a third slower.
-# So GNU's OpenMP spins for some microseconds, others sleep. After a failed assertion llama.cpp would start a debugger
-# on this process.
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-os.environ.setdefault("GOMP_SPINCOUNT", "300")
+# Both are read when the library is loaded. After a failed assertion llama.cpp would start a debugger on this process.
+set_waiting()
 os.environ.setdefault("GGML_NO_BACKTRACE", "1")
 
-import llama_cpp
-from llama_cpp import _ggml
-from llama_cpp import llama_cpp as native
+import llama_cpp  # noqa: E402
+from llama_cpp import _ggml  # noqa: E402
+from llama_cpp import llama_cpp as native  # noqa: E402
 
 __all__ = ["SUPPORTED_VERSION", "Device", "NativeSupport", "device_list", "device_names", "devices", "native",
            "native_support", "start_llama_cpp"]  # fmt: skip
