@@ -196,9 +196,11 @@ def _auto(result: BenchResult) -> Iterator[str]:
 
 def _rebuild(result: BenchResult) -> Iterator[str]:
     rebuild = result.rebuild
-    if rebuild is None or rebuild.previous.ratio is None or rebuild.previous.time_to_page is None:
+    if rebuild is None:
         return
     previous, anew = rebuild.previous, rebuild.anew
+    if previous.ratio is None or previous.time_to_page is None:
+        return
     before = "" if anew.time_to_page is None else f" ({anew.time_to_page.median:.2f} s)"
     yield (
         f"After one item of `{rebuild.block}` is duplicated ({rebuild.items} items now), its last fragment as the guess"
