@@ -152,7 +152,10 @@ class ChildEngine:
         """The answer to a SUBMIT, from a new process if the first one dies on it."""
         while True:
             with self._state:
-                self._state.wait_for(lambda: number in self._replies or self._child.dead)
+                # A request that killed two processes before they replied has ended: no reply will come.
+                self._state.wait_for(
+                    lambda: number in self._replies or number not in self._requests or self._child.dead
+                )
                 answered = number in self._replies or number not in self._requests
                 if answered or self._closed:
                     self._awaited.discard(number)

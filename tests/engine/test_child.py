@@ -37,6 +37,8 @@ def answer(request: Request, *, crashes: Path | None) -> str | Failure:
         return Failure(PromptTooLongError("too long", hint="shorten it"))
     if request.label == "nan":
         return Failure(EngineError("NaN in the logits", hint="use f16"))
+    if request.label == "exit":
+        os._exit(3)
     if request.label in ("crash", "crash once"):
         count = len(crashes.read_text()) if crashes is not None and crashes.exists() else 0
         if crashes is not None and (request.label == "crash" or count == 0):
@@ -125,6 +127,10 @@ def test_the_protocol(engine: ChildEngine, crashes: Path) -> None:
     assert "SIGABRT" in twice.error.message and "GGML_ASSERT(n_pos == 1)" in twice.error.native_log
     assert len(crashes.read_text()) == 3
     assert run(engine, "a")[0].text == PAGE
+
+    # Neither process lived to reply to SUBMIT: a crash leaves its threads the time, an exit does not.
+    (unheard,) = run(engine, "exit")
+    assert isinstance(unheard.error, EngineDiedError) and "exit code 3" in unheard.error.message
 
     second = engine.process_id
     os.kill(second, signal.SIGKILL)
