@@ -31,6 +31,7 @@ from pagecompiler.build import CompileOptions, EngineSource, PageResult, compile
 from pagecompiler.changes import Changes
 from pagecompiler.diagnostics import CompileError
 from pagecompiler.engine.child import ChildEngine
+from pagecompiler.engine.replicas import ReplicatedEngine
 from pagecompiler.engine.types import Decoding, Prefer
 from pagecompiler.folder import FolderSpec, find_specs
 from pagecompiler.models import choose_model
@@ -63,9 +64,18 @@ def page_of(blocks: int, *, items: int = 2, word: str = "words") -> str:
     )
 
 
-def source_of(model: str, decoding: Decoding, lanes: int = 5) -> EngineSource:
+def source_of(model: str) -> EngineSource:
+    """The engine as `pagec watch` makes it."""
     choice = choose_model(model)
-    return EngineSource(choice, engine_maker(choice, lanes, decoding, child=True))
+    return EngineSource(choice, engine_maker(choice, 5, child=True))
+
+
+def batch_source(model: str, lanes: int) -> EngineSource:
+    """The engines as `pagec batch` makes them."""
+    choice = choose_model(model)
+    return EngineSource(
+        choice, engine_maker(choice, lanes, Decoding(prefer=Prefer.THROUGHPUT), child=True, spread=True)
+    )
 
 
 def edit(model: str) -> None:
@@ -73,7 +83,7 @@ def edit(model: str) -> None:
     with tempfile.TemporaryDirectory() as name:
         spec, page = Path(name) / "page.yaml", Path(name) / "out" / "page.html"
         spec.write_text(page_of(30), encoding="utf-8")
-        source = source_of(model, Decoding())
+        source = source_of(model)
         changes = Changes(debounce_seconds=DEBOUNCE_SECONDS, ignored=[page.parent])
         results: list[tuple[float, PageResult]] = []
         heard = threading.Condition()
@@ -157,7 +167,7 @@ def item(model: str) -> None:
     """One more item in one block of a page, against the whole page, both with the model loaded, in turn."""
     with tempfile.TemporaryDirectory() as name:
         spec, cache = Path(name) / "page.yaml", Path(name) / "cache"
-        source = source_of(model, Decoding())
+        source = source_of(model)
         cold, added = [], []
 
         def build(items: int, *, read: bool) -> PageResult:
@@ -197,8 +207,8 @@ def batch(model: str, folders: list[Path], lanes: list[int], count: int, rounds:
         def at_once(count: int, source: EngineSource, options: CompileOptions = nothing) -> list[PageResult]:
             return run_batch(specs, source, replace(options, lanes=count))
 
-        alone = source_of(model, Decoding())
-        together = {count: source_of(model, Decoding(prefer=Prefer.THROUGHPUT), count) for count in lanes}
+        alone = source_of(model)
+        together = {count: batch_source(model, count) for count in lanes}
         arms: dict[str, tuple[EngineSource, Callable[[], list[PageResult]]]] = {"one by one": (alone, one_by_one)}
         arms |= {f"batch {count}": (source, partial(at_once, count, source)) for count, source in together.items()}
         times: dict[str, list[float]] = {label: [] for label in arms}
@@ -257,7 +267,7 @@ def spread(values: list[float]) -> str:
 
 def memory(model: str) -> None:
     """The largest memory of both processes so far, after batches of more and more pages of different structure."""
-    source = source_of(model, Decoding(prefer=Prefer.THROUGHPUT), 10)
+    source = batch_source(model, 10)
     chance = random.Random(0)
     options = CompileOptions(read_cache=False, write_cache=False, lanes=10)
     for count in (12, 24, 48, 96, 192):
@@ -268,10 +278,11 @@ def memory(model: str) -> None:
             counts: Counter[str] = Counter()
             each_page(specs, source, options, lambda result: counts.update(good=result.ok, tokens=_tokens([result])))  # noqa: B023
         engine = source.get()
-        assert isinstance(engine, ChildEngine)
+        engines = engine.engines if isinstance(engine, ReplicatedEngine) else (engine,)
+        peaks = [str(_peak(each.process_id)) for each in engines if isinstance(each, ChildEngine)]
         print(
             f"{count:3} pages, {counts['good']} good, {counts['tokens']:6} tokens: {_peak(os.getpid())} MiB here,"
-            f" {_peak(engine.process_id)} MiB in the process of the engine",
+            f" {' and '.join(peaks)} MiB in each process of an engine",
             flush=True,
         )
     source.close()

@@ -55,6 +55,7 @@ def engine_maker(
     verbose: bool = False,
     *,
     child: bool = False,
+    spread: bool = False,
 ) -> EngineMaker:
     """What makes the engine of a model, for an EngineSource."""
-    return EngineMaker(model, lanes, decoding, say, verbose, child)
+    return EngineMaker(model, lanes, decoding, say, verbose, child, spread)

@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from pagecompiler.build import CompileOptions, EngineSource, compile_spec
+from pagecompiler.engine.child import ChildEngine
+from pagecompiler.engine.hardware import Hardware, replica_count
+from pagecompiler.engine.replicas import ReplicatedEngine
 from pagecompiler.engine.trimmed import write_trimmed
 from pagecompiler.engine.types import Decoding, Method
 from pagecompiler.engine_maker import EngineMaker, with_trimmed_head
@@ -28,6 +31,29 @@ def test_a_lane_gets_room_for_the_blocks_of_the_page(tmp_path: Path, lanes: int,
     assert result.ok
     found = re.search(r"(\d+) tokens a lane", notes[0])
     assert found and int(found[1]) in tokens
+
+
+@pytest.mark.parametrize(
+    ("lanes", "threads", "cores", "lanes_of_each"),
+    [(10, None, 2, [5, 5]), (5, None, 16, [3, 3]), (10, 1, 2, [5, 5]), (10, 2, 2, [10]), (10, None, 1, [10]), (1, None, 2, [1])],
+)  # fmt: skip
+def test_a_batch_has_a_small_model_twice(
+    monkeypatch: pytest.MonkeyPatch, lanes: int, threads: int | None, cores: int, lanes_of_each: list[int]
+) -> None:
+    monkeypatch.setattr("pagecompiler.engine.hardware.usable_threads", lambda: cores)
+    notes: list[str] = []
+    decoding = Decoding(hardware=Hardware(threads=threads))
+    make = EngineMaker(choose_model(MINI), lanes, decoding, notes.append, verbose=True, child=True, spread=True)
+    engine = make()
+    engine.close()
+    assert isinstance(engine, ReplicatedEngine if len(lanes_of_each) > 1 else ChildEngine)
+    assert f"lanes {lanes_of_each[0]}," in notes[-1]
+    if isinstance(engine, ReplicatedEngine):
+        assert len(engine.engines) == len(lanes_of_each) and notes[0].startswith("2 engines")
+
+
+def test_a_large_model_is_loaded_once() -> None:
+    assert (replica_count(16_000_000), replica_count(9_000_000_000, threads=1)) == (1, 1)
 
 
 def test_a_trimmed_head_is_used_unless_something_else_was_asked_for(tmp_path: Path) -> None:

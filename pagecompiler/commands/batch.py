@@ -84,7 +84,7 @@ def batch_command(
     _prefer_throughput(options, SERVED_LANES if served else BATCH_LANES)
     decoding = decoding_options(options)
     source = EngineSource(
-        model, engine_maker(model, options["lanes"], decoding, screen.say, screen.verbose, child=True)
+        model, engine_maker(model, options["lanes"], decoding, screen.say, screen.verbose, child=True, spread=True)
     )
     report = _Report(screen, [spec.name for spec in specs], why=options["why"], as_json=as_json)
     settings = compile_options(options, model, decoding, output)

@@ -21,6 +21,8 @@ _CPU_LIMIT = Path("/sys/fs/cgroup/cpu.max")
 SMALL_MODEL_PARAMETERS = 16_000_000
 """A pass of fewer is over before a second thread is awake."""
 
+MOST_REPLICAS = 2
+
 
 class FlashAttention(StrEnum):
     """Whether attention is computed in one fused kernel; `AUTO` where the device has one."""
@@ -92,6 +94,16 @@ def model_threads(parameters: int) -> int:
     and threads that spin instead bring everything to a stop when another program wants a core.
     """
     return 1 if parameters < SMALL_MODEL_PARAMETERS else usable_threads()
+
+
+def replica_count(parameters: int, threads: int | None = None) -> int:
+    """How many engines of a model of this size write the most tokens a second together: two of a small one.
+
+    `threads` are those of each. Two are as fast as the process that plans and links the pages between them.
+    """
+    if parameters >= SMALL_MODEL_PARAMETERS:
+        return 1
+    return max(1, min(MOST_REPLICAS, usable_threads() // (threads or model_threads(parameters))))
 
 
 def usable_threads() -> int:

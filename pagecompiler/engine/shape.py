@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 
 from pagecompiler.engine.gguf_header import Header, LongArray, MetadataValue, Tensor, read_header
@@ -38,6 +39,7 @@ class Shape:
     name: str
     file_size: int
     missing_bytes: int
+    parameters: int
     parts: tuple[Part, ...]
     width: int
     heads: int
@@ -95,6 +97,7 @@ def make_shape(header: Header) -> Shape:
         name=keys.text("general.name"),
         file_size=header.file_size,
         missing_bytes=header.missing_bytes,
+        parameters=sum(prod(tensor.shape) for tensor in header.tensors),
         parts=_parts(header.tensors, mtp, recurrent),
         width=keys.number("embedding_length"),
         heads=keys.largest("attention.head_count"),

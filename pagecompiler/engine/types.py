@@ -236,10 +236,18 @@ class EngineStats:
 
     def since(self, before: EngineStats) -> EngineStats:
         """What was added after a snapshot of these totals."""
+        return self._plus(before, -1)
+
+    def __add__(self, other: EngineStats) -> EngineStats:
+        """The totals of two engines; `draft_device` is that of the first one that has one."""
+        log = [*self.native_log, *other.native_log]
+        return replace(self._plus(other, 1), draft_device=self.draft_device or other.draft_device, native_log=log)
+
+    def _plus(self, other: EngineStats, times: int) -> EngineStats:
         changes: dict[str, Any] = {}
         for each in fields(self):
-            now, then = getattr(self, each.name), getattr(before, each.name)
-            if isinstance(now, int | float):
-                changes[each.name] = now - then
-        positions = zip_longest(self.accepted_by_position, before.accepted_by_position, fillvalue=0)
-        return replace(self, **changes, accepted_by_position=tuple(now - then for now, then in positions))
+            own, others = getattr(self, each.name), getattr(other, each.name)
+            if isinstance(own, int | float):
+                changes[each.name] = own + times * others
+        positions = zip_longest(self.accepted_by_position, other.accepted_by_position, fillvalue=0)
+        return replace(self, **changes, accepted_by_position=tuple(own + times * others for own, others in positions))
