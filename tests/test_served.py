@@ -298,6 +298,19 @@ def test_no_list_of_models(body: str) -> None:
             discover([server.url], None)
 
 
+def test_a_list_of_models_has_an_end_and_its_names_too() -> None:
+    with FakeServer() as server:
+        server.models_body = json.dumps({"data": [{"id": "a" * 300}, {"id": "\x1b[2J"}, {"id": "b"}]})
+        assert discover([server.url], None) == "b"
+        server.models_body = json.dumps({"data": [{"id": f"model {number}"} for number in range(1000)]})
+        with pytest.raises(EngineError) as error_info:
+            discover([server.url], None)
+        assert len(str(error_info.value)) < 400
+        server.models_body = json.dumps({"data": [{"id": "c"}, {"id": "d" * (5 << 20)}]})
+        with pytest.raises(EngineError, match="no list of models"):
+            discover([server.url], None)
+
+
 @pytest.mark.parametrize(
     ("code", "hint"), [(401, "the key in PAGEC_ENGINE_KEY"), (503, "start again later"), (500, "own log"), (400, "")]
 )

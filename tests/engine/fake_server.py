@@ -182,6 +182,9 @@ class FakeServer:
                 await stream.status(404, "no such path")
         except (ConnectionError, asyncio.IncompleteReadError):
             self.disconnects += 1
+        except asyncio.CancelledError:
+            writer.transport.abort()  # what is still to be written may wait for a client for ever
+            raise
         finally:
             writer.transport.abort() if writer.transport.is_closing() else writer.close()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import itertools
 import json
 import threading
@@ -328,6 +329,31 @@ def test_what_a_server_refuses_is_not_sent_again(
         (completion,) = run(connect(server), [ask()])
         assert len(server.requests) == 1
     assert type(completion.error) is kind and message in str(completion.error)
+
+
+@pytest.mark.parametrize("head", ["500 Said", "400 Said", "307 Said\r\nLocation: /v1/elsewhere"])
+def test_a_body_without_end_is_read_to_a_limit(connect: Engines, head: str) -> None:
+    written = 0
+
+    async def endless(stream: Stream) -> None:
+        nonlocal written
+        await stream.raw(f"HTTP/1.1 {head}\r\nContent-Type: text/plain\r\n\r\n".encode())
+        while written < 256 << 20:
+            await stream.raw(b"x" * 65536)
+            written += 65536
+
+    with FakeServer(act=endless) as server:
+        (completion,) = run(connect(server, policy=replace(QUICK, sends=1)), [ask()])
+    assert len(str(completion.error)) < 300
+    assert written < 16 << 20  # what fits into the buffers between the two
+
+
+def test_a_packed_body_is_not_unpacked(connect: Engines) -> None:
+    packed = gzip.compress(b"x" * 10_000_000)
+    head = "HTTP/1.1 400 Said\r\nContent-Type: text/plain\r\nContent-Encoding: gzip\r\nConnection: close\r\n\r\n"
+    with FakeServer(act=lambda stream: stream.raw(head.encode() + packed)) as server:
+        (completion,) = run(connect(server), [ask()])
+    assert "HTTP 400" in str(completion.error) and "xxx" not in str(completion.error)
 
 
 def test_fields_that_a_server_does_not_know_are_left_out(connect: Engines) -> None:

@@ -56,6 +56,8 @@ class Client:
             raise EngineError(
                 "a server as the engine needs the Python package openai", hint="pip install 'pagec[remote]'"
             ) from None
+        from pagecompiler.engine.openai.bodies import PLAIN_BODIES, limit_body
+
         self.url = url
         self._openai = openai
         self._key = key
@@ -65,20 +67,23 @@ class Client:
             api_key=key or _NO_KEY,
             max_retries=0,
             timeout=openai.Timeout(None, connect=connect_seconds),
+            default_headers=PLAIN_BODIES,
+            http_client=openai.DefaultAsyncHttpxClient(event_hooks={"response": [limit_body]}),
         )
 
     async def models(self) -> tuple[str, ...]:
-        """The names of the models that the server has."""
+        """The names of the models that the server has, without those that no line can show."""
         try:
             answer = await self._client.models.with_raw_response.list()
             content = answer.http_response.content
         except self._openai.OpenAIError as error:
             raise self._fault(error) from error
         try:
-            return tuple(str(model["id"]) for model in json.loads(content)["data"])
+            names = [str(model["id"]) for model in json.loads(content)["data"]]
         except (ValueError, KeyError, TypeError, RecursionError):
             said = tidy(content[:1000].decode("utf-8", "replace"))
             raise SendError(FaultKind.UNUSABLE, f"no list of models at {self.url}/models: {said}") from None
+        return tuple(name for name in names if name == tidy(name))
 
     async def metrics(self) -> str:
         """What a server says of itself at `/metrics`, beside the protocol's own paths."""

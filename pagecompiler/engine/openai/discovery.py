@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from pagecompiler.engine.base import EngineError, ModelLoadError
 from pagecompiler.engine.openai.client import Client, engine_key
-from pagecompiler.engine.openai.faults import HINTS, FaultKind, SendError
+from pagecompiler.engine.openai.faults import HINTS, FaultKind, SendError, tidy
 
 CONNECT_SECONDS = 10.0
 ANSWER_SECONDS = 60.0
@@ -61,4 +61,4 @@ async def _ask(url: str, seconds: float) -> tuple[str, ...] | SendError:
 
 
 def _list(names: Sequence[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names) or "none"
+    return tidy(", ".join(f"`{name}`" for name in names)) or "none"

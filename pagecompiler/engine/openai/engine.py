@@ -21,7 +21,7 @@ from pagecompiler.engine.base import EngineError
 from pagecompiler.engine.openai.answer import OPTIONAL_FIELDS, Answer, request_fields
 from pagecompiler.engine.openai.client import Client
 from pagecompiler.engine.openai.endpoints import Endpoint, Policy, Pool
-from pagecompiler.engine.openai.faults import FaultKind, SendError, error_of
+from pagecompiler.engine.openai.faults import FaultKind, SendError, error_of, tidy
 from pagecompiler.engine.openai.places import Places
 from pagecompiler.engine.openai.stream import Piece
 from pagecompiler.engine.types import Completion, EngineStats, FinishReason, GenerationEvent, Request
@@ -247,7 +247,7 @@ class OpenAIEngine:
             except TimeoutError:
                 raise SendError(FaultKind.DOWN, "the server does not answer") from None
             if self.model not in names:
-                raise SendError(FaultKind.UNUSABLE, f"serves {', '.join(names) or 'no model'}, not {self.model}")
+                raise SendError(FaultKind.UNUSABLE, f"serves {tidy(', '.join(names)) or 'no model'}, not {self.model}")
             endpoint.verified = True
 
     def _left_out(self, job: _Job, endpoint: Endpoint, fault: SendError) -> bool:
