@@ -107,11 +107,16 @@ class Changes:
             self._poll = True
         return bool(new)
 
-    def wait(self) -> bool:
-        """Wait for the next change, and until it is quiet after it; false when closed."""
+    def wait(self, longest: float | None = None) -> bool:
+        """Wait for the next change, and until it is quiet after it, or until `longest` seconds have passed without
+        one; false when closed.
+        """
+        end = None if longest is None else time.monotonic() + longest
         with self._state:
             while not self.closed:
                 left = self._left()
+                if left is None and end is not None:
+                    left = end - time.monotonic()
                 if left is not None and left <= 0:
                     self._changed, self._looked = None, time.monotonic()
                     return True

@@ -570,7 +570,7 @@ CODES: dict[str, Code] = {
     ),
     "E0804": Code(
         "page is being built",
-        "Another pagec is building this page at this moment.",
+        "Another pagec is building this page at this moment. `pagec watch` tries again by itself when it is done.",
         "wait until it is done, or stop it",
     ),
     "W0805": Code(

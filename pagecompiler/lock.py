@@ -67,6 +67,15 @@ class PageLock:
         self.release()
 
 
+def being_built(output: Path) -> bool:
+    """Whether a build of a page is at work at this moment."""
+    try:
+        PageLock(output).release()
+    except CompileError:
+        return True
+    return False
+
+
 def _lock_folder() -> Path:
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "pagec" / "locks"

@@ -2,6 +2,7 @@
 
 Events only wake it up; what to build is decided by contents. A page is built again when a file that it was made
 of has another content, when a site file appears or goes, when the templates change, and when the page is gone.
+What another pagec was building is built when that one is done.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pagecompiler.build import CompileOptions, EngineSource, PageResult
 from pagecompiler.changes import Changes
 from pagecompiler.folder import FolderSpec, find_specs
 from pagecompiler.inputs import FileDigests, Inputs, settings_digest
+from pagecompiler.lock import being_built
 from pagecompiler.options import PROJECT_MARKS, page_settings
 from pagecompiler.orders import Orders
 from pagecompiler.outputs import OutputError
@@ -25,6 +27,8 @@ from pagecompiler.site import find_site
 from pagecompiler.survey import PageFacts, normal
 
 _ABOUT_OTHER_PAGES = frozenset({"E0311", "W0312"})
+_BUSY = "E0804"
+_BUSY_SECONDS = 0.5  # a lock that is given back tells nobody, when its process was killed
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +36,14 @@ class _Built:
     """What the last build of a page, good or not, was made of.
 
     `others` stands for what was known of the other pages where that was a reason for complaints, else it is empty.
+    `busy`: nothing was built, since another pagec was building the page.
     """
 
     inputs: Inputs
     settings: str
     ok: bool
     others: str
+    busy: bool
 
 
 class _SupersededError(Exception):
@@ -90,7 +96,8 @@ class Watch:
         self._changes.watch(self._places())
         while True:
             self.update()
-            if not self._changes.watch(self._places()) and not self._changes.wait():
+            busy = any(built.busy for built in self._built.values())
+            if not self._changes.watch(self._places()) and not self._changes.wait(_BUSY_SECONDS if busy else None):
                 return
 
     def update(self) -> None:
@@ -171,6 +178,8 @@ class Watch:
             return True
         if built.others and built.others != self._others():
             return True
+        if built.busy and not being_built(spec.output):
+            return True
         return built.ok and not spec.output.exists()
 
     def _look(self, spec: FolderSpec) -> tuple[Inputs, str]:
@@ -188,10 +197,11 @@ class Watch:
             inputs = tuple((dict(inputs) | dict(result.inputs)).items())
         else:
             inputs = result.inputs
-        lost = any(finding.code in _ABOUT_OTHER_PAGES for finding in result.diagnostics)
+        codes = {finding.code for finding in result.diagnostics}
+        others = "" if codes.isdisjoint(_ABOUT_OTHER_PAGES) else self._others()
         self._waiting.discard(spec.path)
         self._anew.discard(spec.path)
-        self._built[spec.path] = _Built(inputs, settings, result.ok, self._others() if lost else "")
+        self._built[spec.path] = _Built(inputs, settings, result.ok, others, _BUSY in codes)
         self.good_pages += result.ok
         self._told(result, sources)
         self._audience.told(result, sources)

@@ -18,6 +18,7 @@ from pagecompiler.changes import Changes
 from pagecompiler.engine.reference import write
 from pagecompiler.engine.scripted import ScriptedEngine
 from pagecompiler.engine.types import Request
+from pagecompiler.lock import PageLock
 from pagecompiler.models import ModelChoice
 from pagecompiler.prompts import FORMAT
 from pagecompiler.spec import load_spec
@@ -289,6 +290,13 @@ def test_a_save_during_a_build_cancels_it(
     assert "One two three four" in (result.html or "")
     assert len(result.blocks) > 0 and all(len(block.completions) <= 1 for block in result.blocks)
     assert watcher.engines == 1, "the model stays loaded"
+
+
+def test_a_page_that_another_pagec_builds_is_built_after_it(spec: Path, start: Callable[..., Watcher]) -> None:
+    with PageLock(spec.parent.parent / "out" / "page.html"):
+        watcher = start(spec)
+        watcher.expect_code("E0804")
+    assert watcher.expect().ok
 
 
 def test_images_and_the_site_file_count(spec: Path, start: Callable[..., Watcher]) -> None:
