@@ -136,7 +136,8 @@ class ArmFigures:
       emitted, 1 is no waste. `rows_per_pass`: of the verifying passes.
     - `target_passes`, `draft_passes`: all passes, prompts included. `prefill_share`: time spent on prompts.
     - `bytes_per_token`: weights read for an emitted token; `bandwidth_share`: that traffic by what memory gives.
-    - `memory_bytes`: peak resident memory of the process that ran the arm, weights in mapped files included.
+    - `memory_bytes`: peak resident memory of the process that ran the arm, weights in mapped files included; none of a
+      server.
     - `differences`: from plain's text; empty when there are none or nothing can be compared.
     - `problem`: why it has no figures, or not all.
     """
@@ -245,17 +246,19 @@ class Lead:
 
 @dataclass(frozen=True, slots=True)
 class MachineFigures:
-    """Where it ran. `bandwidth` is in bytes a second; `bandwidth_from` says how it is known: read and copied by numpy,
-    given by the user, or what plain decoding reached on a GPU."""
+    """Where it ran. `threads` are those that compute a pass on the CPU. `bandwidth` is in bytes a second;
+    `bandwidth_from` says how it is known: read and copied by numpy, given by the user, or what plain decoding reached
+    on a GPU. Where servers write, all behind `pagec` is unknown: it would be theirs.
+    """
 
     system: str
-    processor: str
-    threads: int
-    memory_bytes: int | None
-    gpus: tuple[str, ...]
     python: str
     pagec: str
-    llama_cpp: str
+    processor: str = ""
+    threads: int | None = None
+    memory_bytes: int | None = None
+    gpus: tuple[str, ...] = ()
+    llama_cpp: str = ""
     bandwidth: float | None = None
     bandwidth_from: Literal["measured", "given", "plain decoding", ""] = ""
 

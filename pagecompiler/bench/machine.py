@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import re
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter
@@ -14,7 +15,7 @@ import numpy.typing as npt
 
 from pagecompiler.bench.figures import MachineFigures, ModelFigures
 from pagecompiler.bench.memory import total_memory
-from pagecompiler.engine.hardware import usable_threads
+from pagecompiler.engine.hardware import model_threads
 from pagecompiler.engine.shape import EMBEDDING, HEAD, MTP_BLOCK, Shape, read_shape
 from pagecompiler.models import ModelChoice
 
@@ -27,19 +28,23 @@ _CPU_INFO = Path("/proc/cpuinfo")
 _CPU_NAME = re.compile(r"^model name\s*:\s*(.+)$", re.MULTILINE)
 
 
-def describe_machine(threads: int | None = None) -> MachineFigures:
-    """What can be said without measuring; nothing names the host."""
+def describe_machine(model: ModelChoice, threads: int | None = None) -> MachineFigures:
+    """What can be said of the machine that runs a model without measuring; nothing names the host.
+
+    `threads` is what the user wants. Raises ModelLoadError for a file that is no model.
+    """
+    here = MachineFigures(f"{platform.system()} {platform.machine()}", platform.python_version(), _version())
+    if model.servers:
+        return here
+    here = replace(here, processor=_processor(), threads=1, memory_bytes=total_memory())
+    if model.path is None:  # by rule: Python alone
+        return here
     from pagecompiler.engine.llama.library import devices, native_support
 
-    gpus = tuple(device.description for device in devices() if device.gpu)
-    return MachineFigures(
-        system=f"{platform.system()} {platform.machine()}",
-        processor=_processor(),
-        threads=threads or usable_threads(),
-        memory_bytes=total_memory(),
-        gpus=gpus,
-        python=platform.python_version(),
-        pagec=_version(),
+    return replace(
+        here,
+        threads=threads or model_threads(read_shape(model.path).parameters),
+        gpus=tuple(device.description for device in devices() if device.gpu),
         llama_cpp=f"llama-cpp-python {native_support().version}",
     )
 

@@ -45,7 +45,7 @@ class Run:
     validated pages (of a group alone: to its last fragment). `accepted`: all that was asked for is valid.
 
     `diagnostics` say why not. `measured` are costs of steps and `tuning_key` what they hold for, where the engine
-    tells them. `memory` is the peak in bytes.
+    tells them. `memory` is the peak in bytes, where the model runs in this process.
     """
 
     accepted: bool
@@ -133,7 +133,7 @@ def write_pages(
             stats=EngineStats() if engine is None else engine.stats(),
             measured=measured() if measured is not None else None,
             tuning_key=getattr(engine, "tuning_key", ""),
-            memory=peak_memory(),
+            memory=None if model.servers else peak_memory(),
             traced=traced,
         )
     finally:

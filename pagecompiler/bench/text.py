@@ -67,13 +67,14 @@ def sentences(result: BenchResult) -> Iterator[str]:
 
 def _head(result: BenchResult) -> str:
     machine, model = result.machine, result.model
-    gpus = f", {', '.join(machine.gpus)}" if machine.gpus else ""
     size = f", {model.file_bytes / MIB:,.1f} MiB" if model.file_bytes else ""
-    return (
-        f"{result.spec} with {model.name}{size}; {result.runs} runs\n"
-        f"{machine.processor}, {machine.threads} threads{gpus}; {machine.system}, pagec {machine.pagec},"
-        f" {machine.llama_cpp}{_bandwidth(machine)}"
-    )
+    head = f"{result.spec} with {model.name}{size}; {result.runs} runs\n"
+    if model.servers:
+        return f"{head}{', '.join(model.servers)}; pagec {machine.pagec}"
+    threads = "1 thread" if machine.threads == 1 else f"{machine.threads} threads"
+    hardware = ", ".join((machine.processor, threads, *machine.gpus))
+    software = ", ".join(filter(None, (machine.system, f"pagec {machine.pagec}", machine.llama_cpp)))
+    return f"{head}{hardware}; {software}{_bandwidth(machine)}"
 
 
 def _bandwidth(machine: MachineFigures) -> str:

@@ -214,7 +214,7 @@ def _bench(
         return ServedEngine(engine, model.servers)
 
     def referee() -> Referee:
-        assert model.path is not None
+        assert model.path is not None and machine.threads is not None
         layers = -1 if native_support().gpu and base.hardware.gpu_layers is None else base.hardware.gpu_layers or 0
         return Referee(model.path, threads=machine.threads, gpu_layers=layers)
 
@@ -251,10 +251,10 @@ def _machine(
 ) -> MachineFigures:
     from pagecompiler.bench.machine import describe_machine, measure_bandwidth
 
-    machine = describe_machine(decoding.hardware.threads)
+    machine = describe_machine(model, decoding.hardware.threads)
     if bandwidth is not None:
         return replace(machine, bandwidth=bandwidth * _GB, bandwidth_from="given")
-    if machine.gpus or model.path is None:
+    if machine.gpus or model.path is None or machine.threads is None:
         return machine
     say("how fast memory is read")
     return replace(machine, bandwidth=measure_bandwidth(machine.threads), bandwidth_from="measured")

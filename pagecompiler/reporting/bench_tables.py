@@ -139,19 +139,21 @@ def problems(result: BenchResult) -> list[str]:
 
 
 def machine_facts(machine: MachineFigures) -> list[tuple[str, str]]:
-    """The machine in words."""
+    """The machine in words; of one behind a server nothing is known."""
+    if machine.threads is None:
+        return [("pagec", machine.pagec)]
     facts = [
         ("System", machine.system),
-        ("Processor", f"{machine.processor}, {machine.threads} threads used"),
+        ("Processor", f"{machine.processor}, {machine.threads} {'thread' if machine.threads == 1 else 'threads'} used"),
         *(("GPU", gpu) for gpu in machine.gpus),
         ("Memory", size(machine.memory_bytes)),
-        ("pagec", machine.pagec),
-        ("llama.cpp", machine.llama_cpp),
-        ("Python", machine.python),
     ]
     if machine.bandwidth is not None:
-        facts.insert(-3, ("Memory bandwidth", f"{size(machine.bandwidth)}/s, {machine.bandwidth_from}"))
-    return facts
+        facts.append(("Memory bandwidth", f"{size(machine.bandwidth)}/s, {machine.bandwidth_from}"))
+    facts.append(("pagec", machine.pagec))
+    if machine.llama_cpp:
+        facts.append(("llama.cpp", machine.llama_cpp))
+    return [*facts, ("Python", machine.python)]
 
 
 def model_facts(model: ModelFigures) -> list[tuple[str, str]]:

@@ -34,7 +34,7 @@ FIGURES = ModelFigures(
     draft_bytes=600_000,
     draft_layers=6,
 )
-MACHINE = MachineFigures("Test", "Test", 2, None, (), "3", "0", "0", bandwidth=1e8, bandwidth_from="given")
+MACHINE = MachineFigures("Test", "3", "0", "Test", 2, bandwidth=1e8, bandwidth_from="given")
 TOKENS = 40
 PREVIOUS_ARM = Arm("previous")
 

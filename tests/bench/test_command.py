@@ -179,4 +179,6 @@ def test_a_server_is_measured(pagec: Pagec) -> None:
     for arm in report["arms"]:
         assert arm["accepted_runs"] == 2 and arm["time_to_page"]["min"] > 0
         assert arm["first_text"]["median"] > 0 and arm["tokens_per_second"]["median"] > 0
+        assert arm["memory_bytes"] is None, "this process is not the server"
     assert report["verdict"] is None and report["model"]["servers"]
+    assert report["machine"]["threads"] is None and report["machine"]["llama_cpp"] == ""
