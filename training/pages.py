@@ -8,8 +8,8 @@ from pathlib import Path
 
 from pagecompiler.api import engine_maker
 from pagecompiler.build import CompileOptions, EngineSource, compile_spec
-from pagecompiler.engine.base import Engine
-from pagecompiler.engine.types import EngineStats, GenerationEvent, Request
+from pagecompiler.engine.around import EngineAround
+from pagecompiler.engine.types import Request
 from pagecompiler.models import choose_model
 from pagecompiler.spec import LoadedSpec, load_spec
 from training.structures import IMAGE, StructureMaker
@@ -40,26 +40,11 @@ class PageScore:
         return self.good_pages / self.pages
 
 
-class Unmasked:
+class Unmasked(EngineAround):
     """An engine that is not told the slots, so that its sampler masks nothing."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-
     def submit(self, request: Request) -> int:
-        return self._engine.submit(replace(request, slots=frozenset()))
-
-    def events(self) -> Iterator[GenerationEvent]:
-        return self._engine.events()
-
-    def cancel(self, number: int) -> None:
-        self._engine.cancel(number)
-
-    def stats(self) -> EngineStats:
-        return self._engine.stats()
-
-    def close(self) -> None:
-        self._engine.close()
+        return super().submit(replace(request, slots=frozenset()))
 
 
 def random_specs(count: int, folder: Path) -> Iterator[LoadedSpec]:

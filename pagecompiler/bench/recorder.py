@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from pagecompiler.bench.figures import TracedRequest
+from pagecompiler.engine.around import EngineAround
 from pagecompiler.engine.base import Engine
-from pagecompiler.engine.types import Completion, EngineStats, GenerationEvent, Request
+from pagecompiler.engine.types import Completion, GenerationEvent, Request
 
 Clock = Callable[[], float]
 
@@ -30,12 +31,12 @@ class Recorded:
         return self.ended - self.admitted
 
 
-class Recorder:
-    """An engine that hands everything to another one and takes notes; with `trace` it asks for the story of tokens."""
+class Recorder(EngineAround):
+    """Takes notes of what an engine does; with `trace` it asks for the story of tokens."""
 
     def __init__(self, engine: Engine, clock: Clock, *, trace: bool = False) -> None:
+        super().__init__(engine)
         self.requests: dict[int, Recorded] = {}
-        self._engine = engine
         self._clock = clock
         self._trace = trace
 
@@ -44,29 +45,17 @@ class Recorder:
         if self._trace:
             request = replace(request, trace=True)
         submitted = self._clock()
-        number = self._engine.submit(request)
+        number = super().submit(request)
         self.requests[number] = Recorded(request, submitted)
         return number
 
     def events(self) -> Iterator[GenerationEvent]:
         """What happens in the engine."""
-        for event in self._engine.events():
+        for event in super().events():
             recorded = self.requests.get(event.request)
             if recorded is not None:
                 self._note(recorded, event)
             yield event
-
-    def cancel(self, number: int) -> None:
-        """End a request at the next step."""
-        self._engine.cancel(number)
-
-    def stats(self) -> EngineStats:
-        """Totals since the engine was made."""
-        return self._engine.stats()
-
-    def close(self) -> None:
-        """Close the engine."""
-        self._engine.close()
 
     def traced(self) -> tuple[TracedRequest, ...]:
         """All requests with their events."""

@@ -2,42 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from pagecompiler.engine.around import EngineAround
 from pagecompiler.engine.base import Engine
 from pagecompiler.engine.openai.counters import GuessCounters, read_counters
-from pagecompiler.engine.types import EngineStats, GenerationEvent, Request
+from pagecompiler.engine.types import EngineStats
 
 ReadCounters = Callable[[Sequence[str]], GuessCounters | None]
 
 
-class ServedEngine:
-    """Hands everything to an engine of `servers`. Their counters are read when it is made and when it is asked for its
+class ServedEngine(EngineAround):
+    """Around an engine of `servers`. Their counters are read when it is made and when it is asked for its
     statistics: what they say in between is taken for this engine's, so nobody else should use the servers meanwhile.
     """
 
     def __init__(self, engine: Engine, servers: Sequence[str], read: ReadCounters = read_counters) -> None:
-        self._engine = engine
+        super().__init__(engine)
         self._servers = servers
         self._read = read
         self._before = read(servers)
 
-    def submit(self, request: Request) -> int:
-        """Queue a request and return its number."""
-        return self._engine.submit(request)
-
-    def events(self) -> Iterator[GenerationEvent]:
-        """What happens."""
-        return self._engine.events()
-
-    def cancel(self, number: int) -> None:
-        """End a request."""
-        self._engine.cancel(number)
-
     def stats(self) -> EngineStats:
         """Totals since the engine was made; `verify_passes` counts guesses, where the server counts them."""
-        stats = replace(self._engine.stats())
+        stats = replace(super().stats())
         after = self._read(self._servers) if self._before is not None else None
         if self._before is None or after is None:
             return stats
@@ -49,7 +38,3 @@ class ServedEngine:
             accepted=spent.accepted,
             accepted_by_position=spent.accepted_by_position,
         )
-
-    def close(self) -> None:
-        """Close the engine."""
-        self._engine.close()

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import NamedTuple, Protocol
 
+from pagecompiler.engine.around import EngineAround
 from pagecompiler.engine.base import Engine
-from pagecompiler.engine.types import EngineStats, GenerationEvent, Request
+from pagecompiler.engine.types import GenerationEvent, Request
 
 
 class Listener(NamedTuple):
@@ -27,35 +28,26 @@ class Observer(Protocol):
         """Who hears of a request that is being submitted."""
 
 
-class ObservedEngine:
+class ObservedEngine(EngineAround):
     """Does what the engine does, and tells the observer of it."""
 
     def __init__(self, engine: Engine, observer: Observer) -> None:
-        self._engine = engine
+        super().__init__(engine)
         self._observer = observer
         self._listeners: dict[int, Listener] = {}
 
     def submit(self, request: Request) -> int:
         listener = self._observer.listen(request)
-        number = self._engine.submit(replace(request, trace=listener is not None and listener.trace))
+        number = super().submit(replace(request, trace=listener is not None and listener.trace))
         if listener is not None:
             self._listeners[number] = listener
         return number
 
     def events(self) -> Iterator[GenerationEvent]:
-        for event in self._engine.events():
+        for event in super().events():
             listener = self._listeners.get(event.request)
             if listener is not None:
                 listener.hear(event)
                 if event.completion is not None:
                     del self._listeners[event.request]
             yield event
-
-    def cancel(self, number: int) -> None:
-        self._engine.cancel(number)
-
-    def stats(self) -> EngineStats:
-        return self._engine.stats()
-
-    def close(self) -> None:
-        self._engine.close()
