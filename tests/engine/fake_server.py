@@ -6,6 +6,7 @@ import asyncio
 import json
 import ssl
 import threading
+import weakref
 from collections import deque
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -109,6 +110,8 @@ class FakeServer:
         self._interrupts = interrupts
         self._places = places
         self._running: list[Stream] = []
+        self._tasks: set[asyncio.Task[None]] = set()  # or they may vanish
+        self._transports: weakref.WeakSet[asyncio.WriteTransport] = weakref.WeakSet()
         self._tls = None
         if certificate is not None:
             self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -146,19 +149,25 @@ class FakeServer:
         asyncio.run_coroutine_threadsafe(work, self._loop).result(10)
 
     async def _listen(self, port: int = 0) -> None:
-        self._tasks: set[asyncio.Task[None]] = set()
         self._server = await asyncio.start_server(self._connected, "127.0.0.1", port, ssl=self._tls)
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def _close(self) -> None:
+        # asyncio never closes the socket of a connection whose server is closed while it is being accepted.
+        while accepting := asyncio.all_tasks() - self._tasks - {asyncio.current_task()}:
+            await asyncio.gather(*accepting, return_exceptions=True)
         self._server.close()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        for transport in self._transports:
+            transport.abort()
+        await asyncio.sleep(0)  # then their sockets are closed
+        await asyncio.sleep(0)
 
     def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = self._loop.create_task(self._serve(reader, writer))
-        self._tasks.add(task)
+        self._transports.add(writer.transport)
+        self._tasks.add(task := self._loop.create_task(self._serve(reader, writer)))
         task.add_done_callback(self._tasks.discard)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
