@@ -9,7 +9,7 @@ import pytest
 
 from pagecompiler.engine.llama.depth import FIRST_REST, TRIED_STEPS, Depth, Measured
 from pagecompiler.engine.llama.engine import LlamaEngine
-from pagecompiler.engine.llama.methods import Plan, follow
+from pagecompiler.engine.llama.methods import DRAFTER_RESTS, Plan, follow, never_pays
 from pagecompiler.engine.llama.tuning import BenchVerdict, Tuning, tuning_key, verdict_key
 from pagecompiler.engine.llama.ways import Ways
 from pagecompiler.engine.types import Decoding, Method
@@ -47,6 +47,47 @@ def test_a_damaged_file_is_as_good_as_none(tmp_path, content):
     assert Tuning(path).load("a") is None
     Tuning(path).store("a", MEASURED)
     assert Tuning(path).load("a") == MEASURED
+
+
+def test_what_does_not_pay_rests_so_many_times_in_turn(tmp_path):
+    tuning = Tuning(tmp_path / "tuning.json")
+    tuning.store("a", MEASURED)
+    assert [tuning.rest("a", 3) for _ in range(9)] == [True, True, True, False, True, True, True, False, True]
+    assert tuning.rest("b", 3)
+    assert tuning.load("a") == MEASURED
+
+
+PLAIN_WINS = {(5, 0): 0.010, (5, 1): 0.024, (1, 0): 0.004, (1, 1): 0.009}
+
+
+@pytest.mark.parametrize(
+    ("changed", "lanes", "rests"),
+    [
+        ({}, 5, True),
+        ({}, 1, True),
+        ({}, 4, False),  # nothing is known of four
+        ({(5, 1): 0.0210}, 5, False),  # maybe noise
+        ({(1, 1): 0.0079}, 5, False),  # the last lane of a page would be slower
+        ({(8, 0): 0.1, (8, 1): 0.01}, 5, True),  # more lanes than there are
+        ({(3, 1): 0.001}, 5, True),  # three lanes without guesses were not measured
+    ],
+)
+def test_a_drafter_that_never_pays_is_left_out(changed, lanes, rests):
+    assert never_pays(Measured(PLAIN_WINS | changed, (1.0,)), lanes) is rests
+
+
+def test_the_engine_of_auto_is_made_without_a_drafter_that_never_pays(tmp_path):
+    with LlamaEngine(MINI, decoding=Decoding(), tuning=tmp_path / "tuning.json") as engine:
+        key = engine.tuning_key
+    Tuning(tmp_path / "tuning.json").store(f"{key}0", Measured(PLAIN_WINS, (1.0,)))
+    keys = []
+    for _ in range(DRAFTER_RESTS + 2):
+        with LlamaEngine(MINI, decoding=Decoding(), tuning=tmp_path / "tuning.json") as engine:
+            keys.append(engine.tuning_key)
+        Tuning(tmp_path / "tuning.json").store(f"{key}0", Measured(PLAIN_WINS, (1.0,)))
+    assert [each == key for each in keys] == [False] * DRAFTER_RESTS + [True, False]
+    with LlamaEngine(MINI, decoding=Decoding(Method.MTP), tuning=tmp_path / "tuning.json") as engine:
+        assert engine.tuning_key == key
 
 
 def test_a_folder_that_cannot_be_written_is_no_error(tmp_path):

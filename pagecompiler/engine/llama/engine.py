@@ -6,6 +6,7 @@ import itertools
 import threading
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from pagecompiler.engine.base import EngineError, ModelLoadError, PromptTooLongError
@@ -14,11 +15,13 @@ from pagecompiler.engine.llama.depth import Measured
 from pagecompiler.engine.llama.lane import Job
 from pagecompiler.engine.llama.library import SUPPORTED_VERSION, Context, Model, native_support
 from pagecompiler.engine.llama.methods import (
+    DRAFTER_RESTS,
     Plan,
     deepest_guess,
     follow,
     longest_stride,
     make_guesses,
+    never_pays,
     plan_methods,
     without_rollback,
 )
@@ -86,9 +89,13 @@ class LlamaEngine:
         if self._tuning is not None and decoding.method is Method.AUTO:
             draft = decoding.draft_model if plan.main is Method.DRAFT else None
             plan = follow(plan, self._tuning.verdicts(verdict_key(path, draft)), lanes)
-        self._tuning_key = tuning_key(
-            path, build=f"{SUPPORTED_VERSION} {gpu_layers} {hardware}", threads=self._threads or 0, method=plan.main
-        )
+        build = f"{SUPPORTED_VERSION} {gpu_layers} {hardware}"
+        self._tuning_key = tuning_key(path, build=build, threads=self._threads or 0, method=plan.main)
+        if self._tuning is not None and decoding.method is Method.AUTO and not plan.opening:
+            known = self._tuning.load(f"{self._tuning_key}0")
+            if known is not None and never_pays(known, lanes) and self._tuning.rest(self._tuning_key, DRAFTER_RESTS):
+                plan = replace(plan, main=Method.PLAIN)
+                self._tuning_key = tuning_key(path, build=build, threads=self._threads or 0, method=plan.main)
         self._model = Model(
             path,
             gpu_layers=gpu_layers,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pagecompiler.engine.base import ModelLoadError
 from pagecompiler.engine.gguf_header import read_metadata, read_tensor_names
-from pagecompiler.engine.llama.depth import Depth, Measured
+from pagecompiler.engine.llama.depth import Acceptance, Depth, Measured
 from pagecompiler.engine.llama.drafting.base import Drafter
 from pagecompiler.engine.llama.drafting.combined import Guesses
 from pagecompiler.engine.llama.drafting.draft_model import DraftModel
@@ -24,6 +24,8 @@ DEEPEST = 4
 FIRST_DEEPEST = 3  # until something was measured: each snapshot of a large model's state costs memory
 FIRST_STRIDE = 8
 LONGEST_STRIDE = 255
+CLEARLY = 1.1  # more than noise
+DRAFTER_RESTS = 15  # engines in turn without a model that drafts, where it does not pay
 _NEXTN_TENSOR = re.compile(r"blk\.\d+\.nextn\.")
 STRIDE_LOGITS = 1 << 24  # bounds the memory of a stride's logits, in numbers
 
@@ -92,6 +94,21 @@ def follow(plan: Plan, verdicts: Mapping[int, BenchVerdict], lanes: int) -> Plan
         ways[Method.LOOKUP] = plan.ways - 1
     opening = {count: (ways[found.method], found.depth) for count, found in verdicts.items() if found.method in ways}
     return replace(plan, opening=opening)
+
+
+def never_pays(known: Measured, lanes: int) -> bool:
+    """Whether plain decoding was the fastest with every number of lanes up to this one, and clearly so with all."""
+    acceptance = Acceptance(known.acceptance)
+    rates: dict[int, dict[int, float]] = {}
+    for (count, depth), seconds in known.steps.items():
+        rates.setdefault(count, {})[depth] = acceptance.expected(depth) / seconds
+    if not all(rates.get(count, {}).keys() >= {0, 1} for count in (1, lanes)):
+        return False
+    return all(
+        found[0] >= (CLEARLY if count == lanes else 1.0) * max(rate for depth, rate in found.items() if depth)
+        for count, found in rates.items()
+        if count <= lanes and found.keys() >= {0, 1}
+    )
 
 
 def nextn_layers(path: Path) -> int:

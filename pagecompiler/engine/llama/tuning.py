@@ -1,7 +1,7 @@
 """What was measured, kept for the next run: per machine, model file and build of llama.cpp.
 
-Two kinds: what steps cost and how many guesses were approved, which `auto` follows while it runs, and the verdicts of
-`pagec bench`, which it starts from.
+What steps cost and how many guesses were approved, which `auto` follows while it runs; the verdicts of `pagec bench`,
+which it starts from; and how often in turn it was made without a model that drafts, since none paid.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from pagecompiler.engine.llama.support import native_support
 from pagecompiler.engine.types import Method
 
 _VERSION = 1
+_PARTS = ("entries", "verdicts", "rests")
 _KEPT = 64
 
 
@@ -65,7 +66,7 @@ class Tuning:
     def load(self, key: str) -> Measured | None:
         """What was stored under a key."""
         try:
-            entry = self._read()[key]
+            entry = self._part("entries")[key]
             steps = {(int(lanes), int(depth)): float(seconds) for lanes, depth, seconds in entry["steps"]}
             return Measured(steps, tuple(float(share) for share in entry["acceptance"]))
         except (KeyError, TypeError, ValueError):
@@ -73,26 +74,34 @@ class Tuning:
 
     def store(self, key: str, measured: Measured) -> None:
         """Keep a measurement; one that cannot be written is forgotten."""
-        entries = self._read()
+        entries = self._part("entries")
         entries.pop(key, None)
         entries[key] = {
             "steps": [[lanes, depth, seconds] for (lanes, depth), seconds in sorted(measured.steps.items())],
             "acceptance": list(measured.acceptance),
         }
-        self._write(dict(list(entries.items())[-_KEPT:]), self._verdicts())
+        self._write(entries=dict(list(entries.items())[-_KEPT:]))
+
+    def rest(self, key: str, most: int) -> bool:
+        """Whether what was measured under a key is to rest this time: so many times in turn, then once not."""
+        rests = self._part("rests")
+        count = rests.pop(key, 0)
+        rests[key] = count + 1 if isinstance(count, int) and count < most else 0
+        self._write(rests=dict(list(rests.items())[-_KEPT:]))
+        return bool(rests[key])
 
     def verdicts(self, key: str) -> dict[int, BenchVerdict]:
         """The verdicts under a key, by the number of lanes."""
         found = {}
         with contextlib.suppress(AttributeError, KeyError, TypeError, ValueError):
-            for lanes, entry in self._verdicts().get(key, {}).items():
+            for lanes, entry in self._part("verdicts").get(key, {}).items():
                 depth, ratio = int(entry["depth"]), float(entry["ratio"])
                 found[int(lanes)] = BenchVerdict(int(lanes), Method(entry["method"]), depth, ratio, str(entry["date"]))
         return found
 
     def keep_verdict(self, key: str, verdict: BenchVerdict) -> bool:
         """Keep a verdict in place of the one for as many lanes; false when it cannot be written."""
-        verdicts = self._verdicts()
+        verdicts = self._part("verdicts")
         own = {
             "method": verdict.method.value,
             "depth": verdict.depth,
@@ -100,35 +109,30 @@ class Tuning:
             "date": verdict.date,
         }
         verdicts[key] = {**verdicts.pop(key, {}), str(verdict.lanes): own}
-        return self._write(self._read(), dict(list(verdicts.items())[-_KEPT:]))
+        return self._write(verdicts=dict(list(verdicts.items())[-_KEPT:]))
 
     def forget(self, key: str) -> int:
         """Drop the verdicts under a key; says how many there were."""
-        verdicts = self._verdicts()
+        verdicts = self._part("verdicts")
         gone = verdicts.pop(key, {})
         if gone:
-            self._write(self._read(), verdicts)
+            self._write(verdicts=verdicts)
         return len(gone)
 
-    def _write(self, entries: Mapping[str, Any], verdicts: Mapping[str, Any]) -> bool:
+    def _write(self, **changed: Mapping[str, Any]) -> bool:
+        content = {name: self._part(name) for name in _PARTS} | changed
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=self._path.name)
             with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump({"version": _VERSION, "entries": entries, "verdicts": verdicts}, file)
+                json.dump({"version": _VERSION, **content}, file)
             os.replace(name, self._path)
             return True
         return False
-
-    def _read(self) -> dict[str, Any]:
-        return self._part("entries")
-
-    def _verdicts(self) -> dict[str, Any]:
-        return self._part("verdicts")
 
     def _part(self, name: str) -> dict[str, Any]:
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
             content = json.loads(self._path.read_bytes())
             if content["version"] == _VERSION:
-                return dict(content[name])
+                return dict(content.get(name, {}))
         return {}
