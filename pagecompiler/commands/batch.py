@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ SERVED_LANES, SERVED_JOBS = 256, 64
 if TYPE_CHECKING:
     from pagecompiler.batch import Batch, BatchState
     from pagecompiler.build import PageResult
+    from pagecompiler.reporting.page_reports import PageReports
 
 
 @click.command("batch", context_settings=CONTEXT)
@@ -46,15 +48,22 @@ if TYPE_CHECKING:
 @click.option("--index", is_flag=True, help="Write pagec-index.html, a page with links to all pages.")
 @click.option("--prune", is_flag=True, help="Remove pages whose spec has gone, if nobody changed them.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object about all pages on stdout.")
+@click.option(
+    "--report",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Write a report of each page that is built, as HTML, into a folder with the structure of DIR.",
+)
 @build_options
 @screen_options
 def batch_command(
-    folder: Path, output: Path, jobs: int | None, index: bool, prune: bool, as_json: bool, **options: Any
+    folder: Path, output: Path, jobs: int | None, index: bool, prune: bool, as_json: bool, report: Path | None,
+    **options: Any,
 ) -> None:  # fmt: skip
-    """Compile every spec under a folder, many pages in flight in one model.
+    """Compile every spec under a folder, many pages at a time.
 
     Ten lanes are used where neither --lanes nor a config file says otherwise, with --engine as many as the servers
-    take, up to 256.
+    take, up to 256. A small model is loaded twice where there are two cores, and each of the two has half of the lanes.
     Names that begin with _ or . are no specs. What is finished and current is not built again, so an interrupted
     batch goes on where it was. With `url` in _site.yaml a sitemap.xml is written.
 
@@ -62,6 +71,7 @@ def batch_command(
     pagec batch site -o public
     pagec batch site --index --prune
     pagec batch site --json
+    pagec batch site --force --report reports
     pagec batch site --engine http://a:8000,http://b:8000
     """
     from pagecompiler.api import engine_maker
@@ -79,6 +89,7 @@ def batch_command(
         fail(str(error), error.exit_code)
     if not specs:
         fail(f"there is no spec under `{folder}`", 2)
+    reports = _page_reports(report, output, [spec.output for spec in specs])
     model = chosen_model(options, str(folder / "."), screen)
     served = bool(model.servers)
     _prefer_throughput(options, SERVED_LANES if served else BATCH_LANES)
@@ -86,17 +97,27 @@ def batch_command(
     source = EngineSource(
         model, engine_maker(model, options["lanes"], decoding, screen.say, screen.verbose, child=True, spread=True)
     )
-    report = _Report(screen, [spec.name for spec in specs], why=options["why"], as_json=as_json)
-    settings = compile_options(options, model, decoding, output)
+    told = _Told(screen, [spec.name for spec in specs], reports, why=options["why"], as_json=as_json)
+    settings = replace(compile_options(options, model, decoding, output), trace=reports is not None)
     with screen.batch_progress() as progress:
-        report.before_line = progress.clear
+        told.before_line = progress.clear
 
         def watched(state: BatchState) -> None:
             INTERRUPTS.check()
             progress(state)
 
         pages = jobs or (SERVED_JOBS if served else DEFAULT_JOBS)
-        batch = Batch(folder, specs, source, settings, jobs=pages, told=report.add, watched=watched)
+        batch = Batch(
+            folder,
+            specs,
+            source,
+            settings,
+            jobs=pages,
+            began=reports.began if reports is not None else lambda build: None,
+            told=told.add,
+            listener=reports.hear if reports is not None else lambda progress: None,
+            watched=watched,
+        )
         try:
             batch.survey()
             batch.run()
@@ -104,14 +125,14 @@ def batch_command(
         finally:
             source.close()
     problem = _after(batch, folder, output, screen, index=index, remove=prune)
-    report.summary()
+    told.summary()
     screen.say_spent(spent)
     if as_json:
         from pagecompiler.report import engine_json
 
         engine = None if spent is None else engine_json(spent)
-        click.echo(json.dumps({"version": 1, "pages": report.pages, "engine": engine}, ensure_ascii=False))
-    if report.failed or problem:
+        click.echo(json.dumps({"version": 1, "pages": told.pages, "engine": engine}, ensure_ascii=False))
+    if told.failed or told.report_problem or problem:
         raise click.exceptions.Exit(1)
 
 
@@ -124,12 +145,28 @@ def _prefer_throughput(options: dict[str, Any], lanes: int) -> None:
             options[name] = value
 
 
-class _Report:
+def _page_reports(folder: Path | None, output: Path, pages: Sequence[Path]) -> PageReports | None:
+    """What writes the reports, if any are wanted; exits with 2 when one would overwrite a page."""
+    from pagecompiler.reporting.page_reports import PageReports
+
+    if folder is None:
+        return None
+    reports = PageReports(folder, output)
+    if not {reports.place(page).resolve() for page in pages}.isdisjoint(page.resolve() for page in pages):
+        fail(f"--report {folder}: reports would take the place of pages; name another folder", 2)
+    return reports
+
+
+class _Told:
     """What is said about pages, and all that is kept of them, in the order of their specs."""
 
-    def __init__(self, screen: Screen, specs: Sequence[str], *, why: bool, as_json: bool) -> None:
+    def __init__(
+        self, screen: Screen, specs: Sequence[str], reports: PageReports | None, *, why: bool, as_json: bool
+    ) -> None:
         self._screen = screen
         self._specs = specs
+        self._reports = reports
+        self.report_problem = False
         self._why = why
         self._as_json = as_json
         self.before_line: Callable[[], None] = lambda: None
@@ -158,6 +195,15 @@ class _Report:
             self._failed[result.spec] = errors[0].message if errors else "no page"
         if self._as_json:
             self._pages[result.spec] = page_json(result)
+        if self._reports is not None:
+            self._write_report(self._reports, result)
+
+    def _write_report(self, reports: PageReports, result: PageResult) -> None:
+        try:
+            reports.finish(result)
+        except OSError as error:
+            self._screen.error(f"cannot write the report of {result.spec}: {error.strerror or error}")
+            self.report_problem = True
 
     @property
     def failed(self) -> list[tuple[str, str]]:
