@@ -18,18 +18,10 @@ from urllib.parse import urlsplit
 
 from pagecompiler.engine.base import EngineError
 from pagecompiler.engine.shape import Shape, read_shape
-from pagecompiler.model_store import DEFAULT_NAME, StoredModel, find_stored, models_dir, record_model
+from pagecompiler.model_store import CATALOG, StoredModel, find_stored, models_dir, record_model
 from pagecompiler.models import remember_digest
 
-DRAFT_NAME = "qwen3.5-0.8b"
 DEFAULT_QUANT = "Q4_K_M"
-CATALOG = {
-    DEFAULT_NAME: "unsloth/Qwen3.5-9B-MTP-GGUF",
-    "qwen3.5-4b": "unsloth/Qwen3.5-4B-MTP-GGUF",
-    "qwen3.5-2b": "unsloth/Qwen3.5-2B-MTP-GGUF",
-    DRAFT_NAME: "unsloth/Qwen3.5-0.8B-GGUF",
-}
-"""Short names. The draft model comes without an MTP block of its own, which would only take memory."""
 
 _REFERENCE = re.compile(r"hf:(?P<repo>[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*?)(?::(?P<quant>[\w.-]+))?\Z", re.ASCII)
 _SPLIT = re.compile(r"-\d{5}-of-\d{5}\.gguf\Z")

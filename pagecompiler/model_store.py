@@ -1,4 +1,4 @@
-"""The models that were pulled, and those that the user has put beside them: files in one folder."""
+"""The models that can be pulled, those that were, and those that the user has put beside them: files in one folder."""
 
 from __future__ import annotations
 
@@ -10,6 +10,14 @@ from pathlib import Path
 from pagecompiler.files import write_atomic
 
 DEFAULT_NAME = "qwen3.5-9b"
+DRAFT_NAME = "qwen3.5-0.8b"
+CATALOG = {
+    DEFAULT_NAME: "unsloth/Qwen3.5-9B-MTP-GGUF",
+    "qwen3.5-4b": "unsloth/Qwen3.5-4B-MTP-GGUF",
+    "qwen3.5-2b": "unsloth/Qwen3.5-2B-MTP-GGUF",
+    DRAFT_NAME: "unsloth/Qwen3.5-0.8B-GGUF",
+}
+"""Names that can be pulled. The draft model comes without an MTP block of its own, which would only take memory."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from pagecompiler.engine.base import ModelLoadError
 from pagecompiler.engine.gguf_header import read_metadata
 from pagecompiler.engine.types import Sampling
 from pagecompiler.files import write_atomic
-from pagecompiler.model_store import DEFAULT_NAME, find_stored, stored_models
+from pagecompiler.model_store import CATALOG, DEFAULT_NAME, find_stored, stored_models
 from pagecompiler.prompts import FORMAT
 from pagecompiler.resources import data_path
 
@@ -144,10 +144,11 @@ def model_file(name: str, source: str, *, files: bool = True, folder: Path = Pat
 
 
 def _not_there(name: str, source: str) -> str:
-    if name.startswith("hf:") or name.lower() == DEFAULT_NAME:
+    if name.startswith("hf:") or name.lower() in CATALOG:
         return f"the model `{name}` ({source}) is not on this machine; `pagec model pull {name}` downloads it"
     known = ", ".join([*PACKAGED, REFERENCE, *(model.name for model in stored_models())])
-    return f"there is no model `{name}` ({source}); known names: {known}; or give the path of a GGUF file"
+    kind = "file" if name.endswith(".gguf") else "model"
+    return f"there is no {kind} `{name}` ({source}); known names: {known}; or give the path of a GGUF file"
 
 
 def file_digest(path: Path) -> str:

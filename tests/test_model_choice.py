@@ -34,6 +34,12 @@ def test_an_absent_file_names_what_there_is() -> None:
         choose_model("absent.gguf")
 
 
+@pytest.mark.parametrize("name", ["qwen3.5-9b", "Qwen3.5-0.8B", "hf:owner/repo:Q8_0"])
+def test_a_model_that_can_be_pulled_says_so(name: str) -> None:
+    with pytest.raises(ModelNotFoundError, match=f"`pagec model pull {name}` downloads it"):
+        choose_model(name)
+
+
 def test_a_digest_is_remembered_until_the_file_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "m.gguf"
     path.write_bytes(b"one")
