@@ -18,7 +18,7 @@ from pagecompiler.diagnostics import CompileError, Diagnostic, diagnostic
 from pagecompiler.engine.base import EngineError
 from pagecompiler.estimate import Estimate
 from pagecompiler.folder import FolderSpec
-from pagecompiler.generate import Dispatcher, Progress, Task, demands
+from pagecompiler.generate import Dispatcher, Listener, Progress, Task, demands
 from pagecompiler.inputs import FileDigests, is_current, missed_images
 from pagecompiler.options import default_cache_dir, page_settings
 from pagecompiler.page_build import PageBuild
@@ -53,8 +53,8 @@ class Batch:
     """Builds the pages of a folder with at most `jobs` of them in flight.
 
     `options.output` is the folder of all pages. `began` gets each page that is planned, and `told` each one when it
-    is finished, failed ones too; `watched` how far the batch is: it is called between any two steps, and may raise to
-    give up what is not finished.
+    is finished, failed ones too; `listener` what happens to the blocks of all of them, and `watched` how far the batch
+    is: it is called between any two steps, and may raise to give up what is not finished.
     `survey` must come before `run`; `facts` has what it found by page, and what is known of other pages. Without a
     `folder` each spec stands for itself.
     """
@@ -69,6 +69,7 @@ class Batch:
         jobs: int = DEFAULT_JOBS,
         began: Began = lambda build: None,
         told: Told = lambda result, sources: None,
+        listener: Listener = lambda progress: None,
         watched: Callable[[BatchState], None] = lambda state: None,
         facts: dict[Path, PageFacts | None] | None = None,
     ) -> None:
@@ -79,6 +80,7 @@ class Batch:
         self._jobs = jobs
         self._began = began
         self._told = told
+        self._listener = listener
         self._watched = watched
         self._output = options.output or Path()
         self._claims = Claims()
@@ -232,6 +234,7 @@ class Batch:
         return self._options.cache_dir or default_cache_dir(loaded)
 
     def _hear(self, progress: Progress) -> None:
+        self._listener(progress)
         if progress.state != "writing":
             self._tokens += progress.tokens
         self._tell()

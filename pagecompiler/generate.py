@@ -68,7 +68,9 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A change worth showing: the counts are those of the task's current attempt, `event` is what the engine said."""
+    """A change worth showing: the counts are those of the task's current attempt, `event` is what the engine said,
+    `page` the page's number in its run.
+    """
 
     group: str
     block: str
@@ -78,6 +80,7 @@ class Progress:
     drafted: int = 0
     accepted: int = 0
     event: GenerationEvent | None = None
+    page: int = 0
 
 
 Listener = Callable[[Progress], None]
@@ -271,7 +274,7 @@ class Dispatcher:
     ) -> None:
         attempt = max(1, task.attempts)
         counts = (event.tokens, event.drafted, event.accepted) if event is not None else (0, 0, 0)
-        self._listener(Progress(task.group, task.block.name, state, attempt, *counts, event=event))
+        self._listener(Progress(task.group, task.block.name, state, attempt, *counts, event=event, page=task.page))
 
 
 def token_budget(block: Block) -> int:

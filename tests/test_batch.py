@@ -362,9 +362,43 @@ def test_usage(site: Path, pagec: Callable[..., Outcome]) -> None:
     for arguments, said in (
         (["nowhere"], "there is no folder"), (["site/index.yaml"], "is not a folder"),
         (["empty"], "no spec"), (["site"], "would both be written"),
+        (["site/blog", "-o", "out", "--report", "out"], "would take the place of pages"),
     ):  # fmt: skip
         outcome = pagec(*arguments)
         assert outcome.code == 2 and said in outcome.err and outcome.out == ""
+
+
+def test_a_report_of_each_page_that_is_built(site: Path, pagec: Callable[..., Outcome]) -> None:
+    """Blocks of three pages are written at the same time; each report has those of its page."""
+    command = ("site", "-o", "out", "--report", "reports", "--no-cache")
+    assert pagec(*command).code == 0
+    reports = {str(path.relative_to("reports")): path for path in Path("reports").rglob("*.html")}
+    assert sorted(reports) == ["about.html", "blog/first.html", "index.html"]
+    soups = {name: BeautifulSoup(path.read_text(encoding="utf-8"), "html5lib") for name, path in reports.items()}
+    assert [title.get_text() for title in soups["about.html"].select("h2")] == ["site/about.yaml"]
+    assert [title.get_text() for title in soups["about.html"].select("h4")] == ["style", "hero", "team", "footer"]
+    # Blocks with equal prompts are written once, for the first page.
+    assert [title.get_text() for title in soups["index.html"].select("h4")] == ["team"]
+
+
+def test_a_page_that_is_not_built_keeps_its_report_and_one_that_fails_gets_one(
+    site: Path, pagec: Callable[..., Outcome]
+) -> None:
+    command = ("site", "-o", "out", "--report", "reports")
+    assert pagec(*command).code == 0
+    before = Path("reports/about.html").read_bytes()
+    (site / "index.yaml").write_text(spec("Start", "items: [{title: A, image: {src: no.png, alt: A}}]"))
+    assert pagec(*command).code == 1
+    assert Path("reports/about.html").read_bytes() == before
+    assert "no.png" in Path("reports/index.html").read_text(encoding="utf-8")
+
+
+def test_a_report_that_cannot_be_written_costs_no_page(site: Path, pagec: Callable[..., Outcome]) -> None:
+    Path("reports").mkdir()
+    Path("reports/blog").write_text("mine", encoding="utf-8")
+    outcome = pagec("site", "-o", "out", "--report", "reports")
+    assert outcome.code == 1 and "cannot write the report of site/blog/first.yml" in outcome.err
+    assert Path("out/blog/first.html").exists() and Path("reports/index.html").exists()
 
 
 def test_compile_points_to_batch_for_a_folder(site: Path, capsys: pytest.CaptureFixture[str]) -> None:

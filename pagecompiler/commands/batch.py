@@ -28,6 +28,7 @@ SERVED_LANES, SERVED_JOBS = 256, 64
 if TYPE_CHECKING:
     from pagecompiler.batch import Batch, BatchState
     from pagecompiler.build import PageResult
+    from pagecompiler.folder import FolderSpec
     from pagecompiler.reporting.page_reports import PageReports
 
 
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     "--report",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="Write a report of each page that is built, as HTML, into a folder with the structure of DIR.",
+    help="Write a report of each page that is built or fails, as HTML, into a folder that is like the output's.",
 )
 @build_options
 @screen_options
@@ -89,7 +90,7 @@ def batch_command(
         fail(str(error), error.exit_code)
     if not specs:
         fail(f"there is no spec under `{folder}`", 2)
-    reports = _page_reports(report, output, [spec.output for spec in specs])
+    reports = _page_reports(report, output, specs)
     model = chosen_model(options, str(folder / "."), screen)
     served = bool(model.servers)
     _prefer_throughput(options, SERVED_LANES if served else BATCH_LANES)
@@ -145,14 +146,14 @@ def _prefer_throughput(options: dict[str, Any], lanes: int) -> None:
             options[name] = value
 
 
-def _page_reports(folder: Path | None, output: Path, pages: Sequence[Path]) -> PageReports | None:
+def _page_reports(folder: Path | None, output: Path, specs: Sequence[FolderSpec]) -> PageReports | None:
     """What writes the reports, if any are wanted; exits with 2 when one would overwrite a page."""
     from pagecompiler.reporting.page_reports import PageReports
 
     if folder is None:
         return None
-    reports = PageReports(folder, output)
-    if not {reports.place(page).resolve() for page in pages}.isdisjoint(page.resolve() for page in pages):
+    reports = PageReports(folder, output, specs)
+    if not {spec.output.resolve() for spec in specs}.isdisjoint(place.resolve() for place in reports.places):
         fail(f"--report {folder}: reports would take the place of pages; name another folder", 2)
     return reports
 

@@ -59,7 +59,7 @@ def compile_command(
     from pagecompiler.api import engine_maker
     from pagecompiler.build import EngineSource
     from pagecompiler.outputs import OutputError, plan_outputs
-    from pagecompiler.reporting.attempts import BuildRecorder
+    from pagecompiler.reporting.attempts import Attempts
 
     screen = make_screen(options)
     refuse_folders(specs, batch=True)
@@ -75,11 +75,11 @@ def compile_command(
     recorded: list[Attempts] = []
     try:
         for spec, target in zip(specs, outputs, strict=True):
-            recorder = BuildRecorder()
+            attempts = Attempts()
             settings = replace(compile_options(options, model, decoding, target.path), trace=report is not None)
-            result = _compile_one(spec, source, settings, screen, recorder)
+            result = _compile_one(spec, source, settings, screen, attempts.hear)
             results.append(result)
-            recorded.append(recorder.attempts)
+            recorded.append(attempts)
             if options["why"]:
                 screen.explain(result)
             if result.html is not None and not as_json:

@@ -30,10 +30,11 @@ class Attempt:
     state: State = "writing"
     tokens: list[TracedToken] = field(default_factory=list)
     completion: Completion | None = None
+    page: int = 0
 
 
 class Attempts:
-    """All attempts of a build in order of admission. Events must come in order of their times.
+    """All attempts of a build, or of several at once, in order of admission. Events must come in order of their times.
 
     Engines give a request the lowest lane that is free, so which one it got follows from their events.
     """
@@ -46,10 +47,18 @@ class Attempts:
     def __iter__(self) -> Iterator[Attempt]:
         return iter(self._all)
 
-    def take(self, event: GenerationEvent, block: str, group: str) -> None:
-        """Note an event of the request that writes `block`."""
+    def hear(self, progress: Progress) -> None:
+        """Note what happens to a block of a build."""
+        if progress.event is None:  # never sent to the engine
+            return
+        self.take(progress.event, progress.block, progress.group, progress.page)
+        if progress.state in ("refused", "failed"):
+            self.refuse(progress.event.request)
+
+    def take(self, event: GenerationEvent, block: str, group: str, page: int = 0) -> None:
+        """Note an event of the request that writes `block` of a page."""
         if event.kind == "admitted":
-            self._admit(event, block, group)
+            self._admit(event, block, group, page)
         attempt = self._open.get(event.request)
         if attempt is None:  # cancelled before it had a lane
             return
@@ -67,30 +76,24 @@ class Attempts:
         if attempt is not None and attempt.state == "done":
             attempt.state = "refused"
 
-    def _admit(self, event: GenerationEvent, block: str, group: str) -> None:
+    def take_out(self, page: int) -> list[Attempt]:
+        """The attempts of a page that is finished, which are forgotten here."""
+        own = [attempt for attempt in self._all if attempt.page == page]
+        self._all = [attempt for attempt in self._all if attempt.page != page]
+        self._ended = {request: attempt for request, attempt in self._ended.items() if attempt.page != page}
+        return own
+
+    def _admit(self, event: GenerationEvent, block: str, group: str, page: int) -> None:
         if event.request in self._open:
             self._end(event, "lost")
         taken = {attempt.lane for attempt in self._open.values()}
         lane = next(lane for lane in range(len(taken) + 1) if lane not in taken)
-        number = 1 + sum(attempt.block == block and attempt.state != "lost" for attempt in self._all)
-        attempt = Attempt(block, group, number, lane, event.at)
+        before = [attempt for attempt in self._all if (attempt.page, attempt.block) == (page, block)]
+        number = 1 + sum(attempt.state != "lost" for attempt in before)
+        attempt = Attempt(block, group, number, lane, event.at, page=page)
         self._all.append(attempt)
         self._open[event.request] = attempt
 
     def _end(self, event: GenerationEvent, state: State) -> None:
         attempt = self._ended[event.request] = self._open.pop(event.request)
         attempt.ended, attempt.state = event.at, state
-
-
-class BuildRecorder:
-    """Listens to the build of one page and keeps its attempts."""
-
-    def __init__(self) -> None:
-        self.attempts = Attempts()
-
-    def __call__(self, progress: Progress) -> None:
-        if progress.event is None:  # never sent to the engine
-            return
-        self.attempts.take(progress.event, progress.block, progress.group)
-        if progress.state in ("refused", "failed"):
-            self.attempts.refuse(progress.event.request)

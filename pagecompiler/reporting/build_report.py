@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from pagecompiler.engine.types import Completion
-from pagecompiler.reporting.attempts import Attempt, Attempts
+from pagecompiler.reporting.attempts import Attempt
 from pagecompiler.reporting.charts import Bar, BarRow, bar_chart
 from pagecompiler.reporting.document import render
 from pagecompiler.reporting.lanes import LanePicture, lane_picture
@@ -41,7 +41,7 @@ class _Page:
     blocks: tuple[tuple[str, ...], ...]
 
 
-def build_report(builds: Sequence[tuple[PageResult, Attempts]], *, room: TokenRoom | None = None) -> str:
+def build_report(builds: Sequence[tuple[PageResult, Iterable[Attempt]]], *, room: TokenRoom | None = None) -> str:
     """The report of one run as HTML: a part for each page with the attempts that were recorded for it.
 
     Whatever was refused is in it, and a page that failed says why. `room` bounds the tokens that are shown.
@@ -73,7 +73,7 @@ def _verdict(result: PageResult, attempts: list[Attempt]) -> str:
             return "There is no page; nothing was written."
         return f"Nothing was written: all {len(result.blocks)} blocks were reused."
     names = {attempt.block for attempt in attempts}
-    lanes = 1 + max(attempt.lane for attempt in attempts)
+    lanes = len({attempt.lane for attempt in attempts})
     blocks = "One block was" if len(names) == 1 else f"{len(names)} blocks were"
     where = "in one lane" if lanes == 1 else f"in {lanes} lanes at once"
     head = f"{blocks} written {where}: {tokens:,} tokens in {_span(attempts):.2f} s."

@@ -8,7 +8,7 @@ from pagecompiler.engine.scripted import Failure, ScriptedEngine
 from pagecompiler.engine.types import GenerationEvent, Message, Sampling, TracedToken
 from pagecompiler.generate import Task, generate
 from pagecompiler.plan import Block
-from pagecompiler.reporting.attempts import Attempt, BuildRecorder
+from pagecompiler.reporting.attempts import Attempt, Attempts
 from pagecompiler.slots import Structure
 
 from .stories import attempts, events, story
@@ -26,10 +26,10 @@ def task(name: str) -> Task:
 
 
 def record(script, *names: str, **engine) -> list[Attempt]:
-    recorder = BuildRecorder()
+    found = Attempts()
     tasks = [task(name) for name in names]
-    generate(tasks, ScriptedEngine(script, **engine), lanes=5, attempts=2, sampling=Sampling(), listener=recorder)
-    return list(recorder.attempts)
+    generate(tasks, ScriptedEngine(script, **engine), lanes=5, attempts=2, sampling=Sampling(), listener=found.hear)
+    return list(found)
 
 
 def test_an_attempt_has_its_times_its_tokens_and_its_end():

@@ -18,7 +18,7 @@ from pagecompiler.engine.types import Candidate, TracedToken
 from pagecompiler.models import ModelChoice, choose_model
 from pagecompiler.palette import palettes
 from pagecompiler.prompts import FORMAT
-from pagecompiler.reporting.attempts import Attempts, BuildRecorder
+from pagecompiler.reporting.attempts import Attempts
 from pagecompiler.reporting.build_report import build_report
 from pagecompiler.reporting.colours import tones
 from pagecompiler.reporting.tokens import MOST_OF_A_REPORT, MOST_OF_AN_ANSWER
@@ -44,10 +44,10 @@ def tell(piece: str, number: int) -> TracedToken:
 
 
 def build(loaded, folder: Path, script=lambda request: write(request.messages[-1].content), **options):
-    recorder = BuildRecorder()
+    recorded = Attempts()
     source = EngineSource(MODEL, lambda: ScriptedEngine(script, tell=tell))
     given = {"output": folder / "page.html", "cache_dir": folder / "cache", "trace": True} | options
-    return compile_spec(loaded, source, CompileOptions(**given), recorder), recorder.attempts
+    return compile_spec(loaded, source, CompileOptions(**given), recorded.hear), recorded
 
 
 def result(**changes) -> PageResult:
@@ -146,11 +146,11 @@ def test_texts_can_be_read_on_every_tone(dark: bool):
 
 
 def build_with_the_embedded_model(folder: Path):
-    model, recorder = choose_model("pagec-mini"), BuildRecorder()
+    model, recorded = choose_model("pagec-mini"), Attempts()
     source = EngineSource(model, engine_maker(model, lanes=5))
     try:
         options = CompileOptions(cache_dir=folder / "cache", trace=True)
-        return compile_spec(load_spec(ROOT / "specs" / "kettle.yaml"), source, options, recorder), recorder.attempts
+        return compile_spec(load_spec(ROOT / "specs" / "kettle.yaml"), source, options, recorded.hear), recorded
     finally:
         source.close()
 
