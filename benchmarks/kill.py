@@ -74,10 +74,12 @@ class Site:
         self, command: Sequence[str], *, kill_after: float | None, number: int = 0, saves: Sequence[int] = ()
     ) -> int:
         """Run a command, with its options, in a process of its own; gives how it ended."""
+        # An early SIGINT must not raise in the child's copy of this program, which would then tidy up.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         child = os.fork()
         if child == 0:
-            os.setpgid(0, 0)
             self._become(command)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         for page in saves:
             time.sleep((kill_after or 0) / (len(saves) + 1))
             self.save(page, 1 - self.versions[page])
@@ -90,12 +92,14 @@ class Site:
         return ended
 
     def _become(self, command: Sequence[str]) -> None:
-        os.chdir(self.folder)
-        silent = os.open(os.devnull, os.O_RDWR)
-        for stream in (1, 2):
-            os.dup2(silent, stream)
         code = 1
         try:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+            os.setpgid(0, 0)
+            os.chdir(self.folder)
+            silent = os.open(os.devnull, os.O_RDWR)
+            for stream in (1, 2):
+                os.dup2(silent, stream)
             cli.main([*command, "site", "-o", "out", "--model", self.model, "-q"])
         except SystemExit as ended:
             code = int(ended.code or 0)

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from pagecompiler.spec import LoadedSpec, load_spec
 
 # The machine's speed is nobody's bug.
-settings.register_profile("pagec", deadline=None, max_examples=60)
+settings.register_profile("pagec", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("pagec")
 
 

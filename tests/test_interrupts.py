@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import weakref
 from collections.abc import Iterator
@@ -33,7 +32,7 @@ def test_a_signal_in_a_callback_is_remembered(
     interrupts: Interrupts, number: signal.Signals, error: type[BaseException]
 ) -> None:
     thing = Thing()
-    reference = weakref.ref(thing, lambda gone: os.kill(os.getpid(), number))
+    reference = weakref.ref(thing, lambda gone: signal.raise_signal(number))
     del thing
     assert reference() is None and interrupts.received
     with pytest.raises(error):
@@ -47,7 +46,7 @@ def test_a_signal_in_a_callback_is_remembered(
 
 def test_elsewhere_it_raises_at_once(interrupts: Interrupts) -> None:
     with pytest.raises(KeyboardInterrupt):
-        os.kill(os.getpid(), signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
     interrupts.install()
     interrupts.check()
 
@@ -55,5 +54,5 @@ def test_elsewhere_it_raises_at_once(interrupts: Interrupts) -> None:
 def test_ctrl_c_stays_ignored_where_it_was(interrupts: Interrupts) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     interrupts.install()
-    os.kill(os.getpid(), signal.SIGINT)
+    signal.raise_signal(signal.SIGINT)
     assert not interrupts.received

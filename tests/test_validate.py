@@ -147,7 +147,7 @@ MARKUP = st.one_of(
 )
 
 
-@settings(deadline=2000, max_examples=300)
+@settings(max_examples=300)
 @given(MARKUP, st.integers(0, 6000), st.text(max_size=5))
 def test_no_text_makes_validation_raise(text: str, cut: int, junk: str) -> None:
     broken = text[:cut] + junk + text[cut:]
@@ -158,10 +158,10 @@ def test_no_text_makes_validation_raise(text: str, cut: int, junk: str) -> None:
 @pytest.mark.parametrize("piece", ["<b>", "<p><b class=x>", "<table>", "<a href=x>", "<", "<p a", "&", "</p>", "<li>"])
 def test_repeated_pieces_take_bounded_time(piece: str) -> None:
     text = piece * (15_000 // len(piece))
-    start = time.perf_counter()
+    start = time.process_time()
     validate_fragment(text)
     validate_page(text)
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20
 
 
 def test_a_large_page_is_quick() -> None:
@@ -171,13 +171,14 @@ def test_a_large_page_is_quick() -> None:
     assert len(page) > 50_000
     assert validate_page(page, language="en") == ()
     best = min(_seconds(page) for _ in range(3))
-    assert best < 1, f"{best:.3f} s"  # about 0.04 s on an idle machine
+    assert best < 1, f"{best:.3f} s"  # about 0.04 s
 
 
 def _seconds(page: str) -> float:
-    start = time.perf_counter()
+    """Of this process, so that others on the machine do not count."""
+    start = time.process_time()
     validate_page(page, language="en")
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 @pytest.mark.browser
