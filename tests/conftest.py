@@ -15,12 +15,19 @@ from pagecompiler.spec import LoadedSpec, load_spec
 settings.register_profile("pagec", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("pagec")
 
+OF_THE_USER = (
+    "PAGEC_MODEL", "PAGEC_MODELS", "PAGEC_CACHE_DIR", "PAGEC_ENGINE_KEY", "OPENAI_API_KEY",
+    "NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES",
+    *(name for proxy in ("http_proxy", "https_proxy", "all_proxy") for name in (proxy, proxy.upper())),
+)  # fmt: skip
+"""Variables that would change what the tests see: a proxy is asked even for servers on loopback."""
+
 
 @pytest.fixture(autouse=True)
 def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for kind in ("CACHE", "CONFIG", "DATA"):
         monkeypatch.setenv(f"XDG_{kind}_HOME", str(tmp_path / f"{kind.lower()}-home"))
-    for name in ("PAGEC_MODEL", "PAGEC_MODELS", "PAGEC_CACHE_DIR", "NO_COLOR", "PAGEC_ENGINE_KEY", "OPENAI_API_KEY"):
+    for name in OF_THE_USER:
         monkeypatch.delenv(name, raising=False)
 
 
