@@ -60,9 +60,7 @@ CODES: dict[str, Code] = {
         "A spec is one YAML document; `---` begins another.",
         "delete the `---` or split the file",
     ),
-    "E0110": Code(
-        "empty spec", "The spec holds nothing but comments.", "`pagec new features` prints one to start from"
-    ),
+    "E0110": Code("empty spec", "The spec holds nothing but comments.", "`pagec new page` writes one to start from"),
     "E0111": Code("nested too deeply", "A spec may be nested at most 32 levels.", "flatten the spec"),
     "E0112": Code(
         "alias",
@@ -166,7 +164,7 @@ CODES: dict[str, Code] = {
         "Links may be anchors, paths, http, https, mailto and tel; other schemes can run code or do nothing.",
         "write a path, #id, https://…, mailto:… or tel:…",
     ),
-    "E0302": Code("broken link", "The address is not a valid URL.", "check the address; a space is written %20"),
+    "E0302": Code("broken link", "The address is not a valid URL.", "correct the address"),
     "E0303": Code("undefined anchor", "No block of the page has that id.", "link to an id that exists"),
     "E0304": Code("duplicate id", "Two blocks have the same id.", "change one of the two"),
     "E0305": Code(
@@ -197,6 +195,11 @@ CODES: dict[str, Code] = {
         "text that says nothing by itself",
         "Screen readers list links without the sentences around them, and read the text of an image instead of it.",
         'name the target, or what the image shows; `alt: ""` is for decoration',
+    ),
+    "W0314": Code(
+        "address without its scheme",
+        "Without `mailto:` or `https://` an address is the path of a file beside the page.",
+        "write the scheme in front; if a file is meant, ./",
     ),
     # 04 fragments and linking
     "E0401": Code(
@@ -530,7 +533,7 @@ CODES: dict[str, Code] = {
     "E0701": Code(
         "brief without a writer",
         "A brief asks the model to write text, and this model does not write any.",
-        "write the text into the spec and delete the brief",
+        "choose a model that writes (`pagec model pull`, --model FILE.gguf), or write the text and delete the brief",
     ),
     "E0702": Code(
         "model of another format",

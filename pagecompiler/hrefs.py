@@ -17,6 +17,9 @@ _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _NOT_URL = re.compile(r'["<>\\^`{|}\[\]\x00-\x20\x7f-\xa0\u2028\u2029]|\s')
 _MAIL = re.compile(r"[^\s@,;:?&/()<>]+@[^\s@,;:?&/()<>]+(?:\?[^\s?]*)?")
 _TEL = re.compile(r"\+?[0-9*(][0-9*().-]*(?:;[A-Za-z0-9-]+(?:=[A-Za-z0-9.+-]+)?)*")
+_DIALLED = re.compile(r"(?i:tel:)?(\+?[0-9(][0-9 ()/.\-\u00a0]*)")
+_HALF_WEB = re.compile(r"(?i)(https?)(?::/?|//)(?=[^/:])")
+_FILE_OF_TWO = re.compile(r"(?i).*\.(?:avif|gif|html?|jpe?g|pdf|png|svg|webp)")
 _LABEL = re.compile(r"(?!-)[\w-]{1,63}(?<!-)")
 
 
@@ -68,6 +71,26 @@ def refused(href: str) -> bool:
     folded = re.sub(r"[\x00-\x20\x7f-\xa0\s]+", "", href)
     match = _SCHEME.match(folded)
     return folded.startswith("//") or (match is not None and match[1].lower() not in ("http", "https", "mailto", "tel"))
+
+
+def meant(href: str) -> str:
+    """The address that was probably meant by one that is none, or that is only a path; '' where nothing is likely.
+
+    >>> meant("me@example.org"), meant("www.example.org/a"), meant("tel:+49 30 1234")
+    ('mailto:me@example.org', 'https://www.example.org/a', 'tel:+49301234')
+    """
+    guess = ""
+    if check(href) is None and classify(href) != "path":
+        return ""
+    if _MAIL.fullmatch(href) and "." in href.rpartition("@")[2] and not _FILE_OF_TWO.fullmatch(href):
+        guess = f"mailto:{href}"
+    elif href[:4].lower() == "www.":
+        guess = f"https://{href}"
+    elif found := _HALF_WEB.match(href):
+        guess = f"{found[1].lower()}://{href[found.end() :]}"
+    elif check(href) is not None and (found := _DIALLED.fullmatch(href)):
+        guess = "tel:" + re.sub(r"[ /\u00a0]", "", found[1])
+    return guess if guess and check(guess) is None else ""
 
 
 def anchor_target(href: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import BaseModel, ValidationError
 
 from pagecompiler import assets, ids, inline, languages, schema
-from pagecompiler.hrefs import anchor_target
+from pagecompiler.hrefs import anchor_target, meant
 from pagecompiler.numbers import read_number
 from pagecompiler.raw_spec import Found, RawSpec, SpecPath, first_line
 from pagecompiler.spec_errors import MAX_SUGGESTIONS, close_match
@@ -27,6 +27,7 @@ def check(page: schema.PageSpec | None, raw: RawSpec, folder: Path, roots: Mappi
     everything = [found for path, part in parts for found in _walk(path, part)]
     yield from _ids(parts, raw)
     yield from _anchors(parts, everything, raw, complete=page is not None)
+    yield from _schemes(everything, raw)
     yield from _images(everything, raw, folder, roots)
     yield from _vague(everything, raw)
     yield from _labels(raw)
@@ -172,6 +173,13 @@ def _anchors(parts: list[Part], everything: list[Part], raw: RawSpec, *, complet
             listed = ", ".join(known[:12]) or "none"
             hint = f"did you mean `#{close}`?" if close else f"ids of this page: {listed}"
             yield "E0303", f"no section has the id `{target}`", raw.part(place, href), hint
+
+
+def _schemes(everything: list[Part], raw: RawSpec) -> Iterator[Found]:
+    for place, href in _hrefs(everything):
+        if address := meant(href):
+            message = f"`{href}` is taken as the path of a file"
+            yield "W0314", message, raw.part(place, href), f'write "{address}"'
 
 
 def _hrefs(everything: list[Part]) -> Iterator[tuple[SpecPath, str]]:

@@ -69,7 +69,9 @@ def markdown(value: str) -> str:
 def href(value: str) -> str:
     text(value)
     if problem := hrefs.check(value):
-        raise fail("E0301" if hrefs.refused(value) else "E0302", problem, part=value)
+        code = "E0301" if hrefs.refused(value) else "E0302"
+        meant = hrefs.meant(value)
+        raise fail(code, problem, f'write "{meant}"' if meant else "", part=value)
     return value
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pagecompiler.hrefs import anchor_target, check, classify, refused
+from pagecompiler.hrefs import anchor_target, check, classify, meant, refused
 
 GOOD = {
     "#": "anchor",
@@ -102,6 +102,31 @@ def test_broken(href: str) -> None:
     assert not refused(href)
 
 
+@pytest.mark.parametrize(
+    ("href", "address"),
+    [
+        ("me@example.org", "mailto:me@example.org"),
+        ("www.example.org", "https://www.example.org"),
+        ("http:/example.org", "http://example.org"),
+        ("https//example.org/a", "https://example.org/a"),
+        ("tel:+49 (30) 12 34", "tel:+49(30)1234"),
+        ("+49 30 1234", "tel:+49301234"),
+        ("icon@2x.png", ""),
+        ("./me@example.org", ""),
+        ("2024/05", ""),
+        ("a b", ""),
+        ("javascript:me@example.org", ""),
+    ],
+)
+def test_what_was_meant(href: str, address: str) -> None:
+    assert meant(href) == address
+
+
+@pytest.mark.parametrize("href", GOOD)
+def test_nothing_else_is_meant_by_a_good_address(href: str) -> None:
+    assert meant(href) == ""
+
+
 def test_anchor_target() -> None:
     assert [anchor_target(href) for href in ("#", "#a%20b", "#%E4%BE%A1")] == ["", "a b", "価"]
 
@@ -109,6 +134,7 @@ def test_anchor_target() -> None:
 @given(st.text(max_size=60))
 def test_anything(text: str) -> None:
     message = check(text)
+    assert meant(text) == "" or check(meant(text)) is None
     if message is None:
         assert classify(text) in ("anchor", "web", "mail", "tel", "path")
         assert not any(char.isspace() for char in text)

@@ -178,6 +178,7 @@ def test_the_table_is_large_and_its_codes_exist() -> None:
         "E0311",
         "W0312",
         "W0313",
+        "W0314",
     }
 
 
@@ -237,6 +238,8 @@ def test_the_hint_shows_the_quoted_value(text: str, hint: str, tmp_path: Path) -
         ("nav: {brand: B, links: [{text: Click here!, href: /a}]}\n", "W0313", 32),
         ("lang: de\nnav: {brand: B, links: [{text: hier, href: /a}]}\n", "W0313", 32),
         ("sections:\n- {kind: prose, heading: P, paragraphs: ['see [here](/a) why']}\n", "W0313", 48),
+        ("nav: {brand: B, links: [{text: Mail, href: me@example.org}]}\n", "W0314", 44),
+        ("sections:\n- {kind: prose, heading: P, paragraphs: ['[our shop](www.example.org)']}\n", "W0314", 54),
     ],
 )
 def test_warnings_do_not_stop(body: str, code: str, column: int, tmp_path: Path) -> None:
@@ -284,6 +287,8 @@ def test_an_anchor_is_not_doubted_while_a_section_is_not_understood(tmp_path: Pa
         ("sections:\n- {kind: table, heading: T, columns: [a], rows: [[$2,450]]}", "E0212", "a comma separates cells"),
         ("sections:\n- {kind: chart, heading: C, items: [{label: a, value: '4,100'}]}", "W0218", "write 4100 if"),
         ("theme: {mood: [calm, bold]}", "E0205", "write calm, bold"),
+        ("nav: {brand: B, links: [{text: M, href: me@example.org}]}", "W0314", 'write "mailto:me@example.org"'),
+        ('nav: {brand: B, links: [{text: P, href: "tel:+49 30 1"}]}', "E0302", 'write "tel:+49301"'),
         ("sections:\n- {kind: prose, id: My Id, heading: P, paragraphs: [a]}", "E0305", "write for example my-section"),
     ],
 )
