@@ -131,7 +131,8 @@ class Peers:
         return (
             f"{self._options.model.name}, {machine()}; {sum(map(len, self._prompts))} prompt tokens,"
             f" {sum(self._counts)} tokens to write; llama-server {threads[1] if threads else 'unknown'} threads,"
-            f" pagec {threads_of(self._options.model, self._options.threads)};"
+            f" pagec {threads_of(self._options.model, self._options.threads)}, which wait"
+            f" {'shortly, since something else computed' if short_waits() else 'as those of the server do'};"
             f" pagec's llama.cpp: {native_support().system}"
         )
 
@@ -164,6 +165,11 @@ class Peers:
             done = run_in(engine, requests)
             seconds = time.perf_counter() - started
         return Result(seconds, done.decode_tokens_per_second, [list(c.tokens) for c in done.completions])
+
+
+def short_waits() -> bool:
+    """Whether pagec found that it is not alone on the machine: the figures are then those of other settings."""
+    return os.environ.get("OMP_WAIT_POLICY") == "PASSIVE"
 
 
 def best(results: dict[str, list[Result]], side: str, key: str) -> str:
