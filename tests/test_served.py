@@ -27,7 +27,7 @@ from pagecompiler.engine.openai.engine import OpenAIEngine
 from pagecompiler.engine.reference import write
 from pagecompiler.folder import find_specs
 from pagecompiler.models import ModelNotFoundError, served_model
-from tests.engine.fake_server import FakeServer, Stream, answer, status
+from tests.engine.fake_server import PATIENCE, FakeServer, Stream, answer, status
 from tests.engine.server_faults import PASSING, SILENT
 from tests.referees import ROOT
 
@@ -117,7 +117,7 @@ def test_a_batch_survives_the_death_of_a_server(pagec: Pagec, capsys: pytest.Cap
             await asyncio.sleep(60)
 
         one.faults.extend([answer, answer, die])
-        killer = threading.Thread(target=lambda: dead.wait(30) and one.stop())
+        killer = threading.Thread(target=lambda: dead.wait(PATIENCE) and one.stop())
         killer.start()
         with pytest.raises(SystemExit) as exit_info:
             cli.main(("batch", "site", "-o", "out", "--engine", f"{page(one)},{page(other)}"))

@@ -12,6 +12,9 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+PATIENCE = 60.0
+"""Seconds after which something that a test waits for will not come any more."""
+
 PIECE = 12
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
 
@@ -146,7 +149,7 @@ class FakeServer:
         return f"{'https' if self._tls else 'http'}://127.0.0.1:{self.port}/v1"
 
     def _call(self, work: Any) -> None:
-        asyncio.run_coroutine_threadsafe(work, self._loop).result(10)
+        asyncio.run_coroutine_threadsafe(work, self._loop).result(PATIENCE)
 
     async def _listen(self, port: int = 0) -> None:
         self._server = await asyncio.start_server(self._connected, "127.0.0.1", port, ssl=self._tls)

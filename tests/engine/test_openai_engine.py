@@ -22,7 +22,7 @@ from pagecompiler.engine.openai.engine import OpenAIEngine
 from pagecompiler.engine.types import Completion, FinishReason, Message, Request, Sampling, Verdict
 from pagecompiler.monitor import BlockMonitor
 
-from .fake_server import FakeServer, Stream, answer, status
+from .fake_server import PATIENCE, FakeServer, Stream, answer, status
 from .server_faults import PASSING, SILENT, aborted, cut_off, cut_politely
 
 QUICK = Policy(pause=0.01, longest_pause=0.05, patience=0.2, end=0.2, queued=60.0)
@@ -124,7 +124,7 @@ def test_the_monitor_ends_the_request_on_the_server_too(connect: Engines) -> Non
         (completion,) = run(connect(server), [ask(max_tokens=9000, monitor=BlockMonitor)])
         assert completion.reason is FinishReason.DONE
         assert completion.text.startswith("<p>a</p>")
-        assert gone.wait(10)
+        assert gone.wait(PATIENCE)
 
 
 def test_no_progress_and_a_server_that_ignores_the_budget_end(connect: Engines) -> None:
@@ -449,9 +449,11 @@ def test_a_server_that_dies_in_the_middle_loses_nothing(connect: Engines) -> Non
 
         one.act = die
         engine = connect(one, other)
-        threading.Thread(target=lambda: dead.wait(10) and one.stop()).start()
+        killer = threading.Thread(target=lambda: dead.wait(PATIENCE) and one.stop())
+        killer.start()
         names = [f"b{number}" for number in range(24)]
         completions = run(engine, [ask(name, page=page % 6) for page, name in enumerate(names)])
+        killer.join()
         assert [completion.text for completion in completions] == [f"<p>{name}</p>" for name in names]
         assert any(one.url in note for note in engine.notes)
         # It comes back, and is asked again.
@@ -478,7 +480,7 @@ def test_a_server_that_is_started_again_goes_on(connect: Engines) -> None:
         engine = connect(server, policy=replace(QUICK, patience=60.0, sends=2))
 
         def restart() -> None:
-            begun.wait(10)
+            begun.wait(PATIENCE)
             server.stop()
             while engine.endpoints[0].failures < 6 and not gone.wait(0.01):
                 pass
@@ -536,7 +538,7 @@ def test_cancel_before_during_and_after(connect: Engines) -> None:
         engine = connect(server)
         first, second = engine.submit(ask("a")), engine.submit(ask("b"))
         engine.cancel(second)
-        assert started.wait(10)
+        assert started.wait(PATIENCE)
         engine.cancel(first)
         engine.cancel(999)
         ended = {event.request: event.completion for event in engine.events() if event.completion}
