@@ -311,6 +311,23 @@ def test_a_list_of_models_has_an_end_and_its_names_too() -> None:
             discover([server.url], None)
 
 
+@pytest.mark.parametrize("kind", ["application/json", "text/event-stream"])
+def test_a_list_of_models_without_end(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    written = 0
+
+    async def endless(self: object, stream: Stream) -> None:
+        nonlocal written
+        await stream.raw(f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\n\r\n".encode())
+        while written < 256 << 20:
+            await stream.raw(b"[" * 65536)
+            written += 65536
+
+    monkeypatch.setattr(FakeServer, "_models", endless)
+    with FakeServer() as server, pytest.raises(EngineError, match="no list of models"):
+        discover([server.url], None)
+    assert written < 32 << 20
+
+
 @pytest.mark.parametrize(
     ("code", "hint"), [(401, "the key in PAGEC_ENGINE_KEY"), (503, "start again later"), (500, "own log"), (400, "")]
 )

@@ -1,4 +1,4 @@
-"""How much of a server's answer is read: a body that is no stream of events ends at a limit, whoever reads it."""
+"""How much of a server's answer is read: a body that is not the stream of an answer ends at a limit."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ PLAIN_BODIES = {"accept-encoding": "identity"}
 async def limit_body(response: httpx2.Response) -> None:
     """A response hook of the HTTP client: cuts a body, an error's or a redirect's sooner than that of a success.
 
-    Nothing in it is unpacked: a few packed bytes may stand for gigabytes.
+    Nothing in it is unpacked: a few packed bytes may stand for gigabytes. A stream of events that was asked for is
+    read piece by piece, with limits of its own.
     """
-    if response.is_success and "event-stream" in response.headers.get("content-type", ""):
+    streams = "event-stream" in response.headers.get("content-type", "")
+    if streams and response.is_success and response.request.method == "POST":
         return
     response.headers.pop("content-encoding", None)
     assert isinstance(response.stream, httpx2.AsyncByteStream)
