@@ -11,6 +11,7 @@ from typing import Any
 
 from pagecompiler import yaml_source
 from pagecompiler.diagnostics import Diagnostic, Span, diagnostic
+from pagecompiler.yaml_errors import glued_key
 from pagecompiler.yaml_source import Broken, Node, Scalar, Sequence, Source
 
 SpecPath = tuple[str | int, ...]
@@ -182,7 +183,8 @@ class _Reader:
             # In braces a key without a colon is most often the rest of a text that has a comma.
             in_braces = rest.lstrip()[:1] in (",", "}")
             comma = 'a comma in {…} begins a new key: put the text in quotes, as in text: "one, two"'
-            hint = comma if in_braces else ""
+            glued = glued_key(name)
+            hint = f"write a space behind `{glued}`" if glued else comma if in_braces else ""
             self.add("E0202", f"`{name}` has no value", self.source.span(key.start, key.end), hint)
 
     def _text(self, node: Scalar, path: SpecPath, span: Span) -> str | None:

@@ -22,6 +22,8 @@ _LINE = re.compile(
     r"""(?:(?P<key>"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s'"#\[\]{},&*!|>%@`-][^#]*?)[ ]*:[ ]+)?"""
     r"""(?P<value>[^\s#].*?)?[ ]*"""
 )
+_GLUED = re.compile(r"[A-Za-z]\w*:(?=[^\s/])")
+_CLOSING = {"[": "]", "{": "}"}
 _MAX_LINE = 4000
 _ESCAPES = ("unknown escape", "escape code", "hexadecimal", "escape sequence")
 
@@ -45,6 +47,12 @@ def quote_hint(value: str) -> str:
     return f"write '{value}'" if "'" not in value else ""
 
 
+def glued_key(text: str) -> str:
+    """The key of a text like `title:Tea`, which YAML takes for one word: `title:`; else ''."""
+    found = _GLUED.match(text)
+    return found[0] if found else ""
+
+
 class _Reader:
     def __init__(self, source: Source, text: str, error: yaml.MarkedYAMLError) -> None:
         self._source = source
@@ -55,6 +63,9 @@ class _Reader:
         self._context = error.context_mark.index if error.context_mark else self._at
 
     def explain(self) -> tuple[Diagnostic, Fence | None]:
+        return self._cause_above() or self._cause_here()
+
+    def _cause_here(self) -> tuple[Diagnostic, Fence | None]:
         at, char = self._at, self._text[self._at : self._at + 1]
         if char == "\t" or (self._text[:at].rpartition("\n")[2].strip(" \t") == "" and "\t" in self._indent(at)):
             return self._tab()
@@ -79,12 +90,45 @@ class _Reader:
         if "expected '-'" in self._problem:
             return self._fail("E0104", "a list and `key: value` lines stand side by side", at, "indent one of them")
         if "expected ':'" in self._problem or "could not find expected" in self._problem:
+            if glued := self._glued(self._context):
+                return glued
             message = "this line is neither `key: value` nor `- item`"
             hint = "to go on with the text of the line above, indent this line more than its key"
             return self._fail("E0104", message, self._context, hint)
         return self._other()
 
     # Each answer is a finding and, where only one value is wrong, its range.
+
+    def _cause_above(self) -> tuple[Diagnostic, Fence] | None:
+        """A quote or a bracket of a line above that took in what follows: here nothing is wrong."""
+        at = self._at
+        quote = self._text[at - 1 : at]
+        if quote and quote in "\"'" and self._text.count(quote, self._line(at)[0], at) % 2:
+            opened = self._odd_quote_above(at, quote)
+            if opened is not None:
+                end = self._line_end(opened)
+                message = f"the quote {quote} opened here is not closed in this line"
+                return self._source.diagnostic("E0107", message, opened, end), (opened, end)
+        return self._hidden_end(self._text.rfind("\n", 0, at))
+
+    def _hidden_end(self, offset: int) -> tuple[Diagnostic, Fence] | None:
+        """`[a, #b]` in the line that ends at `offset`: the comment has the bracket that should have closed."""
+        start, line = self._line(max(0, offset - 1))
+        head, hash_sign, comment = line.partition(" #")
+        unclosed = (
+            place
+            for place, char in enumerate(head)
+            if char in _CLOSING and head.count(char, place) > head.count(_CLOSING[char], place)
+        )
+        opening = next(unclosed, None)
+        if offset < 0 or not hash_sign or opening is None or _CLOSING[head[opening]] not in comment:
+            return None
+        fence = start + opening, self._line_end(start)
+        if head.rstrip().endswith(":"):
+            message = "there is no value here: `#` begins a comment"
+            return self._source.diagnostic("E0116", message, start + len(head) + 1, fence[1]), fence
+        message, hint = f"`{head[opening]}` is never closed", "a `#` after a space begins a comment: quote that text"
+        return self._source.diagnostic("E0104", message, *fence, hint), fence
 
     def _begins(self, start: int) -> tuple[Diagnostic, Fence | None]:
         char = self._text[start : start + 1]
@@ -98,12 +142,21 @@ class _Reader:
     def _colon(self) -> tuple[Diagnostic, Fence | None]:
         start = self._value_start(self._at)
         if start is None or start >= self._at:
+            above = self._text.rfind("\n", 0, self._at)
+            if above > 0 and (glued := self._glued(self._value_start(above - 1) or 0)):
+                return glued
             message = "this line is indented deeper than the line above, which has a value already"
             hint = "give it the indentation of the line above"
             return self._fail("E0104", message, self._line_text_start(self._at), hint)
         end = self._line_end(start)
         message = "a text with `: ` in it must be quoted"
         return self._source.diagnostic("E0105", message, start, end, self._hint(start, end)), (start, end)
+
+    def _glued(self, start: int) -> tuple[Diagnostic, None] | None:
+        """`title:Tea`, which is one word."""
+        key = glued_key(self._text[start : start + _MAX_LINE])
+        hint = "a colon with a space behind it ends a key"
+        return self._fail("E0104", f"there is no space behind `{key}`", start, hint) if key else None
 
     def _quoted(self) -> tuple[Diagnostic, Fence | None]:
         start = self._context
@@ -128,12 +181,6 @@ class _Reader:
         if start is not None and start < at:
             first = self._text[start]
             if first in "\"'":
-                if start == at - 1:
-                    opened = self._odd_quote_above(start, first)
-                    if opened is not None:
-                        end = self._line_end(opened)
-                        message = f"the quote {first} opened here is not closed in this line"
-                        return self._source.diagnostic("E0107", message, opened, end), (opened, end)
                 end = self._line_end(start)
                 message = "there is text after the closing quote"
                 return self._source.diagnostic("E0107", message, at, max(at + 1, end)), (start, end)
@@ -168,11 +215,13 @@ class _Reader:
         opening = self._nearest_opening(at)
         end = self._line_end(opening)
         bracket = self._text[opening : opening + 1]
-        closing = {"[": "]", "{": "}"}.get(bracket)
+        closing = _CLOSING.get(bracket)
         if closing is None:
             return self._other()
         hint = f"close it with `{closing}`, or quote the text if it begins with `{bracket}`"
-        if " #" in self._text[opening:end]:
+        if self._text.count('"', opening, end) % 2:
+            hint = 'close the quote `"` in this line'
+        elif " #" in self._text[opening:end]:
             hint = "a `#` after a space begins a comment: quote that text"
         return self._source.diagnostic("E0104", f"`{bracket}` is never closed", opening, end, hint), (
             opening,

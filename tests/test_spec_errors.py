@@ -301,6 +301,26 @@ def test_hints_name_what_newcomers_meant(text: str, code: str, hint: str) -> Non
     assert [finding.hint.startswith(hint) for finding in findings if finding.code == code] == [True]
 
 
+@pytest.mark.parametrize(
+    ("body", "code", "line", "hint"),
+    [
+        # What follows such a line is right: obeying a finding about it would break the spec.
+        ('description: "Tea\nnav: {brand: "B"}\nsections: [{kind: "cta"}]\n', "E0107", 3, "close the quote"),
+        ("nav:\n  brand: B\n  links:\n  - {text: X, href: #x}\n  - {text: Y, href: /y}\n", "E0116", 6, "put the value"),
+        ("nav:\n  links: [{text: X, href: #x}]\n  brand: B\n", "E0116", 4, "put the value"),
+        ("nav:\n  links:\n  - {text: No #1, href: /x}\n  - {text: Y, href: /y}\n", "E0104", 5, "a `#` after a space"),
+        ('nav:\n  links:\n  - {text: "X, href: /x}\n  - {text: "Y", href: /y}\n', "E0104", 5, "close the quote"),
+        ("footer:\n  links: []\n  text:Tea\n", "E0104", 5, "a colon with a space"),
+        ("description:Tea\nlang: en\n", "E0104", 3, "a colon with a space"),
+        ("nav: {brand:B, links: [{text: X, href: /x}]}\n", "E0202", 3, "write a space behind `brand:`"),
+    ],
+)
+def test_the_line_with_the_cause_is_named(body: str, code: str, line: int, hint: str, tmp_path: Path) -> None:
+    found = [item for item in findings(BASE + body, tmp_path) if item.code[:3] == "E01" or item.code == "E0202"]
+    assert [(item.code, item.span and item.span.line) for item in found] == [(code, line)]
+    assert found[0].hint.startswith(hint)
+
+
 def test_a_column_may_have_no_name() -> None:
     data = b"title: T\nhero: {heading: H}\nsections:\n- {kind: table, heading: T, columns: ['', b], rows: [[x, '1']]}"
     section = load_spec("x.yaml", data=data).page.sections[0]
