@@ -17,6 +17,7 @@ settings.load_profile("pagec")
 
 OF_THE_USER = (
     "PAGEC_MODEL", "PAGEC_MODELS", "PAGEC_CACHE_DIR", "PAGEC_ENGINE_KEY", "OPENAI_API_KEY",
+    "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_HUB_OFFLINE",
     "NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES",
     *(name for proxy in ("http_proxy", "https_proxy", "all_proxy") for name in (proxy, proxy.upper())),
 )  # fmt: skip

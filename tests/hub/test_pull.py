@@ -31,8 +31,6 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     found = Hub()
     monkeypatch.setenv("HF_ENDPOINT", found.url)
-    for name in ("HF_TOKEN", "HF_HUB_OFFLINE", "HUGGING_FACE_HUB_TOKEN"):
-        monkeypatch.delenv(name, raising=False)
     # A test must not wait between the tries of a client.
     monkeypatch.setattr("time.sleep", lambda seconds: None)
     yield found
