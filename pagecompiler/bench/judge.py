@@ -103,7 +103,11 @@ def lead_of(loads: Sequence[Load]) -> Lead | None:
         change = _ratio(last) / _ratio(first) - 1
         noise = max(few.noise or 0.0, many.noise or 0.0, LEAST_DIFFERENCE)
         verb = "widens" if change > noise else "narrows" if change < -noise else "stays"
-        told = {"widens": "widens under load", "narrows": "narrows under load", "stays": "stays as it is under load"}
+        told = {
+            "widens": "widens under load",
+            "narrows": "narrows under load",
+            "stays": "stays under load, within the noise",
+        }
         words = (
             f"The lead of {method} over plain {told[verb]}: {_ratio(first):.2f} times plain"
             f" {at_lanes(few.lanes).lower()} ({first.arm.name}), {_ratio(last):.2f} times"

@@ -16,7 +16,7 @@ from pagecompiler.bench.text import bench_text
 from pagecompiler.resources import data_path
 from pagecompiler.spec import LoadedSpec
 
-from .sample import MTP_2, sample_result
+from .sample import MTP_2, sample_result, spread
 from .scripted import Behaviour, make_bench
 from .test_bench import DRAFT_2, PLAIN, QUIET
 
@@ -52,6 +52,17 @@ def test_names_of_blocks_are_text_and_never_markup() -> None:
     named = Difference("[red]x[/red]", "near tie", 1, 0.1, 0.2)
     arms = tuple(replace(f, differences=(named,)) if f.arm == MTP_2 else f for f in last.arms)
     assert "`[red]x[/red]`" in shown(replace(result, loads=(replace(last, arms=arms),)))
+
+
+def test_what_auto_reaches_is_what_the_column_shows() -> None:
+    result = sample_result()
+    last = result.loads[-1]
+    arms = tuple(
+        replace(f, ratio=spread(1.08), tokens_per_second=spread(9000)) if f.arm.method == "auto" else f
+        for f in last.arms
+    )
+    text = shown(replace(result, loads=(replace(last, arms=arms),)))
+    assert "With 5 lanes auto reaches 80% of mtp 2." in text, "1.08 of 1.35"
 
 
 def test_an_incomplete_result_says_so_first() -> None:
