@@ -6,7 +6,8 @@ For each model a features block of at least 250 tokens gets one item more in its
 have other numbers; the guess is the old fragment, spliced as the program does it. With --brief the four blocks of
 specs/briefs/thermos.yaml that a model writes are written again after one sentence of the brief was changed; the guess
 is the old text as it is, and the passes of all four are added up. Cold and warm runs alternate, each in a fresh engine
-with one lane. Wall time is that of the request, its prompt included; the decode rate leaves the prompt out.
+with one lane. The last warm answer is held against fresh plain evaluations. Wall time is that of the request, its
+prompt included; the decode rate leaves the prompt out.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ import numpy as np
 
 from benchmarks.workload import SPECS, Interval, arm, machine, run, threads_of, verdict
 from pagecompiler import schema
-from pagecompiler.engine.types import Completion, Request
+from pagecompiler.engine.llama.referee import Referee
+from pagecompiler.engine.types import Completion, FinishReason, Request
 from pagecompiler.fragment import clean_fragment
 from pagecompiler.ids import section_ids
 from pagecompiler.monitor import BlockMonitor
@@ -119,12 +121,18 @@ def report(
         seconds.append((cold.seconds, warm.seconds))
         ratios.append(cold.seconds / warm.seconds)
         decode_ratios.append(warm_rate / cold_rate)
+    threads = threads_of(model, options.threads)
+    with Referee(model, threads=threads) as referee:
+        gap = referee.gap([change.old, change.new], [before.tokens, cold.tokens])
+        missing = referee.missing(change.new, warm.tokens, ended=warm.reason is FinishReason.END)
+    beyond, near = (missing > gap).sum(), ((missing > 0) & (missing <= gap)).sum()
     passes = warm.target_passes / cold.target_passes
     accepted = warm.accepted / max(1, warm.drafted)
     whole = Interval.of(ratios)
     print(
-        f"{model.name}, {threads_of(model, options.threads)} threads, {change.new.label}: {len(before.tokens)} tokens"
-        f" before, {len(cold.tokens)} after ({cold.reason.value}), same text {warm.text == cold.text}\n"
+        f"{model.name}, {threads} threads, {change.new.label}: {len(before.tokens)} tokens"
+        f" before, {len(cold.tokens)} after ({cold.reason.value}), same text {warm.text == cold.text};"
+        f" {beyond} tokens beyond the gap of {gap:.4f}, {near} near ties\n"
         f"  guess accepted {warm.accepted} of {warm.drafted} = {accepted:.3f}; target passes {warm.target_passes} of"
         f" {cold.target_passes} = {passes:.3f}, wanted {most_passes}: {verdict(passes <= most_passes)}\n"
         f"  wall time {np.median(seconds, axis=0).round(2).tolist()} s cold and warm, {whole} with the prompt"
