@@ -172,5 +172,6 @@ def _similar(path: Path) -> str:
     if not path.parent.is_dir():
         return ""
     names = [entry.name for entry, _ in zip(path.parent.iterdir(), range(500), strict=False)]
-    close = difflib.get_close_matches(path.name, names, 1)
+    same = [name for name in names if name.casefold() == path.name.casefold()]
+    close = same or difflib.get_close_matches(path.name, names, 1)
     return f"did you mean `{close[0]}`?" if close else ""

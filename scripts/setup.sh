@@ -68,17 +68,18 @@ shortly() {
 # Only a compiler that is not there is certain; the rest is said when the build has failed, behind CMake's long output.
 hints=()
 check_cuda() {
-  local root
+  local root version
   [[ ! -x /usr/local/cuda/bin/nvcc ]] || PATH=$PATH:/usr/local/cuda/bin
   command -v nvcc >/dev/null || {
     echo "CUDA=1 needs the CUDA toolkit: there is no nvcc in the PATH nor in /usr/local/cuda/bin." >&2
     echo "  https://developer.nvidia.com/cuda-downloads" >&2
     exit 1
   }
+  version=$(nvcc --version | sed -n 's/.*release \([0-9]*\)\.\([0-9]*\).*/\1-\2/p') || version=VERSION
   root=$(dirname "$(dirname "$(readlink -f "$(command -v nvcc)")")")
   compgen -G "$root/include/cublas_v2.h" >/dev/null || compgen -G "$root/targets/*/include/cublas_v2.h" >/dev/null ||
     compgen -G "/usr/local/cuda/include/cublas_v2.h" >/dev/null || compgen -G "/usr/include/cublas_v2.h" >/dev/null ||
-    hints+=("cuBLAS was not found, which belongs to the CUDA toolkit. Debian, Ubuntu: libcublas-dev-VERSION, with the version that nvcc --version tells")
+    hints+=("cuBLAS was not found, which belongs to the CUDA toolkit. Debian, Ubuntu: sudo apt-get install libcublas-dev-$version")
   compgen -G "/dev/nvidia[0-9]*" >/dev/null || [[ -e /dev/dxg || ${CMAKE_ARGS:-} == *CMAKE_CUDA_ARCHITECTURES* ]] ||
     hints+=("No card was found: nvidia-smi must list it. For one in another machine: CMAKE_ARGS=-DCMAKE_CUDA_ARCHITECTURES=89 make page CUDA=1")
 }

@@ -105,6 +105,15 @@ def test_a_missing_image_has_a_suggestion(folder: Path) -> None:
     assert error.value.hint == "did you mean `a.png`?"
 
 
+def test_a_missing_image_may_only_be_spelled_in_capitals(folder: Path) -> None:
+    (folder / "loaf.png").write_bytes((folder / "a.png").read_bytes())
+    if (folder / "LOAF.PNG").exists():
+        pytest.skip("this file system does not tell capitals apart")
+    with pytest.raises(AssetError) as error:
+        resolve("LOAF.PNG", folder)
+    assert error.value.hint == "did you mean `loaf.png`?"
+
+
 def test_copies(folder: Path, tmp_path: Path) -> None:
     found = [resolve("a.png", folder), resolve("img/b.png", folder), resolve("a.png", folder)]
     output = tmp_path / "out"

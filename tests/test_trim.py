@@ -179,6 +179,17 @@ def test_the_command(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     assert not list(tmp_path.glob("*.part"))
 
 
+def test_a_model_with_fewer_words_is_left_alone(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "m.gguf"
+    path.write_bytes(model.read_bytes())
+    with pytest.raises(SystemExit) as caught:
+        cli.main(["model", "trim", str(path)])
+    assert caught.value.code == 2 and "there is nothing to cut" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == [path], "what lies beside a model is used by every later build"
+
+
 def test_without_gguf_the_line_says_what_to_install(
     model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

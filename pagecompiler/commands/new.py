@@ -15,7 +15,8 @@ from pagecompiler.commands.screen import CONTEXT, fail
 def new_command(kind: str | None, output: str | None) -> None:
     """Write a commented spec that compiles, with a section of a kind; without KIND list the kinds.
 
-    `page` has a section of every kind. Nothing that is there is overwritten.
+    `page` has a section of every kind. An image that the spec shows is written beside it. Nothing that is there is
+    overwritten.
 
     \b
     pagec new faq

@@ -39,6 +39,7 @@ def trim_command(model: str, rows: int, corpus: tuple[Path, ...], output: Path |
     """
     from pagecompiler.engine.base import EngineError
     from pagecompiler.engine.llama.library import Model
+    from pagecompiler.engine.shape import read_shape
     from pagecompiler.engine.trimmed import read_trimmed, write_trimmed
     from pagecompiler.models import ModelNotFoundError, file_digest, model_file
     from pagecompiler.prompts import PromptStyle
@@ -51,6 +52,9 @@ def trim_command(model: str, rows: int, corpus: tuple[Path, ...], output: Path |
     others = [path for path in files if path.is_file() and path not in specs]
     try:
         path = model_file(model, "FILE|NAME")[1]
+        shape = read_shape(path)
+        if shape.mtp_layers and shape.vocabulary <= rows:
+            fail(f"`{model}` has {shape.vocabulary:,} words: with --rows {rows} there is nothing to cut", 2)
         tokenizer = Model(path, measure_only=True)
         texts = (file.read_text(encoding="utf-8", errors="replace") for file in others)
         style = PromptStyle.FULL if tokenizer.metadata("pagec.format") is None else PromptStyle.COMPACT
