@@ -96,3 +96,26 @@ def test_unseen_pages_in_the_browser(unseen: dict[str, PageResult]) -> None:
             if result.output is not None and (found := browser.check(result.output, width_px=360).problems()):
                 problems[name] = found
     assert problems == {}
+
+
+@pytest.mark.browser
+def test_six_plans_stand_in_two_rows_of_three(results: dict[str, PageResult]) -> None:
+    tops = _edges(results["prices"], ".plans > li", "top", width_px=1280)
+    assert len(tops) == 6
+    assert len(set(tops[:3])) == len(set(tops[3:])) == 1
+    assert tops[3] > tops[0]
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width_px", WIDTHS_PX)
+def test_titles_of_rows_line_up_where_only_some_have_an_image(unseen: dict[str, PageResult], width_px: int) -> None:
+    assert len(set(_edges(unseen["06-illustrator"], ".rows > li > h3", "left", width_px=width_px))) == 1
+
+
+def _edges(result: PageResult, selector: str, edge: str, *, width_px: int) -> list[int]:
+    assert result.output is not None
+    with Browser() as browser, browser.page(Path(result.output), width_px=width_px) as (page, _, _):
+        edges: list[int] = page.eval_on_selector_all(
+            selector, "(all, edge) => all.map(one => Math.round(one.getBoundingClientRect()[edge]))", edge
+        )
+    return edges

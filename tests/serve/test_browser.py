@@ -209,6 +209,17 @@ def test_compile_fills_five_lanes(browser: Browser, mini: Studio) -> None:
         assert "tokens/s" in numbers and "accepted" in numbers
 
 
+def test_on_a_phone_the_blocks_of_a_lane_stand_below_its_figures(browser: Browser, mini: Studio) -> None:
+    with visit(browser, mini.url) as page:
+        page.set_viewport_size({"width": 360, "height": 800})
+        compile_anew(page, mini)
+        for lane in ("style", "top", "upper", "lower", "bottom"):
+            head = page.locator(f'[data-lane="{lane}"] .lane-head')
+            figures, blocks = (head.locator(part).bounding_box() for part in (".numbers-of", ".chips"))
+            assert figures and blocks
+            assert blocks["y"] >= figures["y"] + figures["height"]
+
+
 def test_the_candidates_of_a_token(browser: Browser, mini: Studio) -> None:
     with visit(browser, mini.url) as page:
         compile_anew(page, mini)
