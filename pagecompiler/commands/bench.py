@@ -95,7 +95,9 @@ def bench_command(
     spec: str | None, loads: tuple[int, ...], depths: tuple[int, ...], methods: tuple[str, ...], forget: bool,
     as_json: bool, report: Path | None, **options: Any,
 ) -> None:  # fmt: skip
-    """Measure every decode method on a spec, on this machine; --method auto starts from the winner from then on.
+    """Measure every decode method on a spec, on this machine.
+
+    --method auto starts from the winner from then on, in every build.
 
     All arms write the same prompts in turn, round by round, beside plain decoding and beside a page by rule. Nothing
     is judged within the noise of the machine. A text that plain decoding would not have written fails the command.

@@ -14,7 +14,7 @@ from pagecompiler.commands.screen import CONTEXT
 @click.option("--model", metavar="FILE|NAME", help="The model to look at.  [default: what a build takes here]")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def doctor_command(model: str | None, as_json: bool) -> None:
-    """What this installation can do, and what to do about what it cannot.
+    """What this installation can do, and how it gets what is missing.
 
     Exits with 0 when a page can be compiled, else with 1.
     """

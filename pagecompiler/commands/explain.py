@@ -46,7 +46,9 @@ def explain_command(code: str | None) -> None:
     help="For models trained on pagec's prompts, or for all others.",
 )
 def prompt_command(spec: str, block: str | None, prompts: str) -> None:
-    """Show what a model is asked for a block of a spec; without BLOCK list the blocks.
+    """Show what a model is asked for a block of a spec.
+
+    Without BLOCK the blocks are listed.
 
     \b
     pagec prompt specs/kettle.yaml

@@ -31,7 +31,7 @@ model_group.add_command(trim_command)
 @model_group.command("list", context_settings=CONTEXT)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def list_command(as_json: bool) -> None:
-    """The names that --model takes, with the one that is used by default here."""
+    """The names that --model takes; * marks the one used here."""
     from pagecompiler.engine.trimmed import is_trimmed
     from pagecompiler.model_store import models_dir, stored_models
     from pagecompiler.models import MINI, PACKAGED, REFERENCE
@@ -81,9 +81,10 @@ def _default() -> str:
 @click.option("--lanes", type=click.IntRange(1, 64), default=5, show_default=True, help="For the plan of this machine.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def info_command(model: str, context: int | None, lanes: int, as_json: bool) -> None:
-    """What a GGUF file is, from its header alone: parts, MTP block, memory, what this machine can run.
+    """What a GGUF file is, and what this machine can run of it.
 
-    The MTP block is known by its tensors, whatever the file is called.
+    Parts, MTP block and memory come from its header alone. The MTP block is known by its tensors, whatever the file is
+    called.
     """
     from pagecompiler.engine.base import EngineError
     from pagecompiler.engine.llama.loading import memory_plan

@@ -13,10 +13,10 @@ from pagecompiler.commands.screen import CONTEXT, fail
 @click.argument("kind", required=False)
 @click.option("-o", "--output", metavar="FILE", help="The file to write, or - for stdout.  [default: KIND.yaml]")
 def new_command(kind: str | None, output: str | None) -> None:
-    """Write a commented spec that compiles, with a section of a kind; without KIND list the kinds.
+    """Write a commented spec that compiles, with a section of a kind.
 
-    `page` has a section of every kind. An image that the spec shows is written beside it. Nothing that is there is
-    overwritten.
+    Without KIND the kinds are listed; `page` has a section of every kind. An image that the spec shows is written
+    beside it. Nothing that is there is overwritten.
 
     \b
     pagec new faq

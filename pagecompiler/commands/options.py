@@ -66,7 +66,7 @@ def build_options(command: Callable[..., None]) -> Callable[..., None]:
                      help="How many tokens to guess at once."),
         click.option("--method", type=click.Choice(["auto", "plain", "draft", "mtp", "lookup"]), default="auto",
                      show_default=True, help="Where guesses come from; it changes the speed, not the page."),
-        click.option("--lanes", type=number(1, 1024), default=5, show_default=True,
+        click.option("--lanes", type=number(1, 1024), default=5, show_default="5, in batch 10",
                      help=f"Blocks written at once; more than {MOST_LANES_HERE} only with --engine."),
         click.option("--engine", metavar="URL[,URL...]",
                      help="Running servers that speak the OpenAI protocol write, instead of a model here."),

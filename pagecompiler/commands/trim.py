@@ -31,11 +31,12 @@ MIB = 1 << 20
     help="[default: beside the model, ending in .mtp-ROWS.gguf]",
 )
 def trim_command(model: str, rows: int, corpus: tuple[Path, ...], output: Path | None) -> None:
-    """Cut the multi-token-prediction block out of a model, with the words that pages use. Prints the path.
+    """Cut a draft head with the words of pages out of a model.
 
-    Most of a draft step is the vocabulary head. Words are kept by how often they stand in prompts, in fragments and in
-    the corpus; all single bytes stay, and what is missing is mirrored by its nearest word. The target model approves
-    every token as before.
+    It is the multi-token-prediction block in a file of its own, whose path is printed. Builds take one that lies beside
+    its model. Most of a draft step is the vocabulary head. Words are kept by how often they stand in prompts, in
+    fragments and in the corpus; all single bytes stay, and what is missing is mirrored by its nearest word. The target
+    model approves every token as before.
     """
     from pagecompiler.engine.base import EngineError
     from pagecompiler.engine.llama.library import Model

@@ -76,10 +76,11 @@ def watch_command(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Compile, and compile again on every save, with the model loaded once. Ctrl-C ends it.
+    """Compile, and compile again on every save.
 
-    Images, _site.yaml and templates count as well. A spec that is broken leaves the last good page where it is.
-    With --serve a browser shows the page as it is written, and the spec beside the lanes that write it.
+    The model is loaded once; Ctrl-C ends it. Images, _site.yaml and templates count as well. A spec that is broken
+    leaves the last good page where it is. With --serve a browser shows the page as it is written, and the spec beside
+    the lanes that write it.
 
     \b
     pagec watch page.yaml
