@@ -7,7 +7,16 @@ import random
 
 import pytest
 
-from pagecompiler.engine.llama.depth import LONGEST_REST, PATIENCE, Acceptance, Depth, Measured
+from pagecompiler.engine.llama.depth import (
+    KEPT_SAMPLES,
+    LONGEST_REST,
+    PATIENCE,
+    SECOND_LOOK,
+    TRIED_STEPS,
+    Acceptance,
+    Depth,
+    Measured,
+)
 
 STEPS_BY_ROWS = {1: 10.0, 4: 16.0, 5: 18.0, 8: 19.0, 10: 24.0, 15: 33.0, 20: 41.0, 25: 50.0}
 
@@ -17,12 +26,14 @@ class Machine:
 
     def __init__(self, *, draft=2.0, acceptance=(0.95, 0.9, 0.8, 0.7), seed=1) -> None:
         self.draft = draft
+        self.slower = 1.0  # other work on the machine
         self.acceptance = acceptance
         self._random = random.Random(seed)
 
     def seconds(self, lanes: int, depth: int) -> float:
         rows = lanes * (1 + depth)
-        return next(cost for bound, cost in STEPS_BY_ROWS.items() if rows <= bound) + depth * self.draft
+        cost = next(cost for bound, cost in STEPS_BY_ROWS.items() if rows <= bound)
+        return self.slower * (cost + depth * self.draft)
 
     def best(self, lanes: int, depths=range(5)) -> int:
         def rate(depth):
@@ -63,7 +74,7 @@ def test_it_finds_the_depth_of_most_tokens_a_second(lanes, draft, acceptance):
 def _nearly_as_good(machine, lanes, depth, best) -> bool:
     known = Depth(deepest=4, known=Measured({}, machine.acceptance))
     rates = [known.acceptance.expected(d) / machine.seconds(lanes, d) for d in (depth, best)]
-    return rates[0] > 0.93 * rates[1]
+    return rates[0] > 0.9 * rates[1]
 
 
 def test_guesses_get_deeper_as_lanes_finish():
@@ -76,7 +87,7 @@ def test_guesses_get_deeper_as_lanes_finish():
 def test_a_method_that_was_named_always_drafts():
     machine = Machine(draft=99.0, acceptance=(0.1,) * 4)
     assert set(machine.run(Depth(deepest=4, least=1), 5, 300)) <= {1, 2, 3, 4}
-    assert set(machine.run(Depth(deepest=4), 5, 300)[-100:]) == {0}
+    assert machine.run(Depth(deepest=4), 5, 300)[-100:].count(0) > 90
     assert set(machine.run(Depth(deepest=4, least=1, fixed=3), 5, 20)) == {3}
 
 
@@ -97,6 +108,28 @@ def test_it_comes_back_when_drafting_has_become_faster():
     assert depth.choose(1) == 0
     machine.draft = 0.5
     assert machine.run(depth, 1, 3000)[-1] > 0
+
+
+def test_what_slows_everything_down_changes_nothing():
+    machine = Machine()
+    depth = Depth(deepest=4)
+    best = machine.run(depth, 5, 100)[-1]
+    machine.slower = 4.0
+    assert machine.run(depth, 5, 100).count(best) > 75
+    machine.slower = 1.0
+    assert machine.run(depth, 5, 100).count(best) > 75
+
+
+def test_a_winner_of_a_lucky_moment_is_soon_found_out():
+    machine = Machine()
+    depth = Depth(deepest=4)
+    best = machine.run(depth, 5, 100)[-1]
+    machine.slower = 4.0
+    machine.run(depth, 5, KEPT_SAMPLES)
+    machine.slower = 0.2  # while another one is on trial
+    machine.run(depth, 5, TRIED_STEPS)
+    machine.slower = 1.0
+    assert machine.run(depth, 5, 2 * SECOND_LOOK)[-1] == best
 
 
 def test_plain_wins_where_what_was_stored_is_of_slower_days():

@@ -59,6 +59,16 @@ def test_it_changes_when_the_text_does():
     assert [way for way, _ in two.run(1, 3000)[-100:]].count(MATCHES) > 90
 
 
+@pytest.mark.parametrize("draft", [0.5, 9.0])
+def test_what_slows_everything_down_changes_nothing(draft):
+    two = Two(draft=draft)
+    best = two.run(5, 200)[-1][0]
+    for slower in (4.0, 1.0):
+        for machine in two.machines:
+            machine.slower = slower
+        assert [way for way, _ in two.run(5, 100)].count(best) > 75
+
+
 def test_one_way_is_no_choice():
     ways = Ways([Depth(deepest=2, fixed=2)])
     for _ in range(1000):

@@ -16,6 +16,7 @@ TRIED_STEPS = 3  # samples of a depth before it is judged
 PATIENCE = 24  # steps with the depth of a number of lanes that is known, before the depths of another one are tried
 FIRST_REST = 128  # steps at one depth before another one is tried again; doubles each time
 LONGEST_REST = 4096
+SECOND_LOOK = 16  # steps with a new winner before the old one is tried again
 FORGET = 0.995
 KNOWN_GUESSES = 50.0  # the weight of a stored share
 PRIOR = 0.7
@@ -86,8 +87,10 @@ class Depth:
 
     `least` 1 is for a method that was asked for by name: it always drafts. `fixed` switches the choice off.
     Steps of an unknown depth are tried first; later the others are tried again, seldom. A depth that loses
-    stays out longer each time. Numbers of lanes that a run only passes through are not worth trials: they take the
-    depth of the nearest number that is known.
+    stays out longer each time. Other work on the machine slows all depths down, but shows only in the one that is in
+    use: before another one takes its place it must have been as fast now, and the old one soon gets a second look.
+    Numbers of lanes that a run only passes through are not worth trials: they take the depth of the nearest number that
+    is known.
     """
 
     def __init__(
@@ -103,6 +106,10 @@ class Depth:
         self._trials: dict[int, int] = {}  # lanes → the depth on trial
         self._fresh: dict[int, list[float]] = {}  # lanes → what steps of the trial took
         self._turns: dict[int, int] = {}
+        self._seen: dict[tuple[int, int], int] = {}  # steps until the last sample
+        self._held: dict[int, int] = {}  # lanes → the depth in use
+        self._former: dict[int, int] = {}  # lanes → the one before it, until its second look
+        self._challenged: set[int] = set()  # lanes whose trial is none of the seldom ones
         self.acceptance = Acceptance(known.acceptance if known else ())
         for key, seconds in (known.steps if known else {}).items():
             self._steps[key] = deque([seconds] * TRIED_STEPS, KEPT_SAMPLES)
@@ -119,8 +126,12 @@ class Depth:
         for depth in self._depths:
             if len(self._steps.get((lanes, depth), ())) < TRIED_STEPS:
                 return depth
-        trial = self._trials.get(lanes)
-        return trial if trial is not None else self.best(lanes)
+        if lanes not in self._trials:
+            best = self.best(lanes)
+            if best == self._held.get(lanes, best) or not self._stale(lanes, best):
+                return best
+            self.challenge(lanes)
+        return self._trials[lanes]
 
     def known_near(self, lanes: int) -> int | None:
         """The nearest number of lanes that was judged, for one that was not and that a run may only pass through."""
@@ -165,18 +176,35 @@ class Depth:
             return
         samples = self._steps.setdefault((lanes, depth), deque(maxlen=KEPT_SAMPLES))
         samples.append(seconds)
-        self._visits[lanes] = self._visits.get(lanes, 0) + 1
+        self._visits[lanes] = self._seen[lanes, depth] = self._visits.get(lanes, 0) + 1
         self._seconds[lanes, depth] = _middle(samples)
         left, rest = self._rests.get(lanes, (FIRST_REST, FIRST_REST))
-        if lanes not in self._trials:
-            self._rests[lanes] = (left - 1, rest)
-            if left <= 1 and len(self._depths) > 1:
-                self._trials[lanes] = self._next_trial(lanes)
+        if lanes in self._trials:
+            return
+        held = self._held.get(lanes, depth)
+        if depth != held and self.judged(lanes):
+            self._former[lanes] = held
+            left, rest = SECOND_LOOK, FIRST_REST
+        self._held[lanes] = depth
+        self._rests[lanes] = (left - 1, rest)
+        if left <= 1 and len(self._depths) > 1:
+            self._trials[lanes] = self._next_trial(lanes)
+
+    def challenge(self, lanes: int) -> None:
+        """Measure the best depth anew, before it is believed."""
+        self._trials[lanes] = self.best(lanes)
+        self._challenged.add(lanes)
+
+    def _stale(self, lanes: int, depth: int) -> bool:
+        """Whether the samples of a depth are older than those of the depth in use."""
+        return self._visits[lanes] - self._seen.get((lanes, depth), -KEPT_SAMPLES) >= KEPT_SAMPLES
 
     def _next_trial(self, lanes: int) -> int:
-        """Neighbours of the best depth take turns with plain decoding, which costs no drafts and so may win where
-        depth 1 loses.
+        """The depth that was in use before; else neighbours of the best depth take turns with plain decoding, which
+        costs no drafts and so may win where depth 1 loses.
         """
+        if lanes in self._former:
+            return self._former.pop(lanes)
         best = self.best(lanes)
         others = [d for d in dict.fromkeys((best - 1, best + 1, 0)) if d in self._depths and d != best]
         self._turns[lanes] = self._turns.get(lanes, -1) + 1
@@ -190,10 +218,14 @@ class Depth:
             return
         self._steps[lanes, depth] = deque(self._fresh.pop(lanes), KEPT_SAMPLES)
         self._seconds[lanes, depth] = _middle(fresh)
+        self._visits[lanes] = self._seen[lanes, depth] = self._visits.get(lanes, 0) + TRIED_STEPS
         del self._trials[lanes]
-        _, rest = self._rests[lanes]
-        rest = FIRST_REST if self.best(lanes) == depth else min(2 * rest, LONGEST_REST)
-        self._rests[lanes] = (rest, rest)
+        if self.best(lanes) == depth:
+            self._rests[lanes] = (FIRST_REST, FIRST_REST)
+        elif lanes not in self._challenged:
+            rest = min(2 * self._rests[lanes][1], LONGEST_REST)
+            self._rests[lanes] = (rest, rest)
+        self._challenged.discard(lanes)
 
     def measured(self) -> Measured:
         """What is worth keeping."""

@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pagecompiler.engine.llama.depth import FIRST_REST, LONGEST_REST, PATIENCE, TRIED_STEPS, Depth, Measured
+from pagecompiler.engine.llama.depth import (
+    FIRST_REST,
+    KEPT_SAMPLES,
+    LONGEST_REST,
+    PATIENCE,
+    SECOND_LOOK,
+    TRIED_STEPS,
+    Depth,
+    Measured,
+)
 
 
 class Ways:
@@ -27,6 +36,10 @@ class Ways:
         self._counts: dict[int, int] = {}  # lanes → steps until the next trial, or steps of the trial
         self._rests: dict[int, int] = {}
         self._turn = 0
+        self._seen: dict[tuple[int, int], int] = {}  # (lanes, way) → steps until its last one
+        self._held: dict[int, int] = {}  # lanes → the way in use
+        self._former: dict[int, int] = {}  # lanes → the one before it, until its second look
+        self._challenged: set[int] = set()  # lanes whose trial is none of the seldom ones
 
     @property
     def deepest(self) -> int:
@@ -47,8 +60,11 @@ class Ways:
         for way, each in enumerate(self.depths):
             if not each.judged(lanes):
                 return way, each.choose(lanes, patient=False)
-        trial = self._trials.get(lanes)
-        way = trial if trial is not None else self.best(lanes)
+        best = self.best(lanes)
+        way = self._trials.get(lanes, best)
+        if lanes not in self._trials and best != self._held.get(lanes, best) and self._stale(lanes, best):
+            self._challenged.add(lanes)
+            self._begin_trial(lanes, best)
         return way, self.depths[way].choose(lanes)
 
     def expected(self) -> tuple[int, int] | None:
@@ -78,7 +94,7 @@ class Ways:
     def observed(self, lanes: int, way: int, depth: int, seconds: float) -> None:
         """A step of so many lanes took `seconds`, drafting included."""
         self.depths[way].observed(lanes, depth, seconds)
-        self._visits[lanes] = self._visits.get(lanes, 0) + 1
+        self._visits[lanes] = self._seen[lanes, way] = self._visits.get(lanes, 0) + 1
         if lanes in self._opening:
             first, deep, left = self._opening.pop(lanes)
             if left > 1:
@@ -86,20 +102,43 @@ class Ways:
             return
         if len(self.depths) == 1 or not self.judged(lanes):
             return
-        trial, rest = self._trials.get(lanes), self._rests.get(lanes, FIRST_REST)
-        if trial is None:
-            left = self._counts.get(lanes, rest) - 1
-            if left <= 0:
-                others = [other for other in range(len(self.depths)) if other != self.best(lanes)]
-                self._turn += 1
-                self._trials[lanes] = others[self._turn % len(others)]
-            self._counts[lanes] = max(0, left)
+        if lanes in self._trials:
+            self._counts[lanes] += way == self._trials[lanes]
+            if self._counts[lanes] >= TRIED_STEPS:
+                self._end_trial(lanes)
             return
-        self._counts[lanes] += way == trial
-        if self._counts[lanes] >= TRIED_STEPS:
-            del self._trials[lanes]
-            won = self.best(lanes) == trial
-            self._rests[lanes] = self._counts[lanes] = FIRST_REST if won else min(2 * rest, LONGEST_REST)
+        held = self._held.get(lanes, way)
+        left = self._counts.get(lanes, self._rests.get(lanes, FIRST_REST))
+        if way != held:
+            self._former[lanes] = held
+            left = SECOND_LOOK
+        self._held[lanes], self._counts[lanes] = way, left - 1
+        if left <= 1:
+            self._begin_trial(lanes, self._next_trial(lanes))
+
+    def _stale(self, lanes: int, way: int) -> bool:
+        """As `Depth` has it."""
+        return self._visits[lanes] - self._seen.get((lanes, way), -KEPT_SAMPLES) >= KEPT_SAMPLES
+
+    def _next_trial(self, lanes: int) -> int:
+        if lanes in self._former:
+            return self._former.pop(lanes)
+        others = [other for other in range(len(self.depths)) if other != self.best(lanes)]
+        self._turn += 1
+        return others[self._turn % len(others)]
+
+    def _begin_trial(self, lanes: int, way: int) -> None:
+        self._trials[lanes], self._counts[lanes] = way, 0
+        self.depths[way].challenge(lanes)
+
+    def _end_trial(self, lanes: int) -> None:
+        trial, rest = self._trials.pop(lanes), self._rests.get(lanes, FIRST_REST)
+        if self.best(lanes) == trial:
+            rest = FIRST_REST
+        elif lanes not in self._challenged:
+            rest = min(2 * rest, LONGEST_REST)
+        self._challenged.discard(lanes)
+        self._rests[lanes] = self._counts[lanes] = rest
 
     def measured(self) -> list[Measured]:
         """What is worth keeping of each way."""
