@@ -11,6 +11,15 @@ from pagecompiler.engine.llama.waiting import set_waiting
 SHORT = {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "300"}
 
 
+@pytest.fixture
+def own_threads(tmp_path: Path) -> Path:
+    """One thread runs, with an odd name; another one sleeps."""
+    for number, stat in (("7", "7 (a) R (b) R 1 7 7"), ("8", "8 (c) S 1 7 7")):
+        (tmp_path / "task" / number).mkdir(parents=True)
+        (tmp_path / "task" / number / "stat").write_text(stat)
+    return tmp_path / "task"
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -21,17 +30,28 @@ SHORT = {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "300"}
         ("what is this", SHORT),
     ],
 )
-def test_what_runs_now_decides(tmp_path: Path, text: str, expected: dict[str, str]) -> None:
+def test_what_runs_now_decides(tmp_path: Path, own_threads: Path, text: str, expected: dict[str, str]) -> None:
     load = tmp_path / "loadavg"
     load.write_text(text)
     environment: dict[str, str] = {}
-    set_waiting(environment, load)
+    set_waiting(environment, load, own_threads)
     assert environment == expected
+
+
+def test_threads_that_numpy_has_started_are_no_other_program(tmp_path: Path, own_threads: Path) -> None:
+    (own_threads / "8" / "stat").write_text("8 (c) R 1 7 7")
+    load = tmp_path / "loadavg"
+    load.write_text("0.10 0.20 0.30 2/123 4567\n")
+    environment: dict[str, str] = {}
+    set_waiting(environment, load, own_threads)
+    assert environment == {}
 
 
 def test_a_system_that_does_not_tell(tmp_path: Path) -> None:
     environment: dict[str, str] = {}
     set_waiting(environment, tmp_path / "loadavg")
+    assert environment == SHORT
+    set_waiting(environment := {}, load=Path("/proc/loadavg"), own_threads=tmp_path / "task")
     assert environment == SHORT
 
 
