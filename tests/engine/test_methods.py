@@ -114,6 +114,18 @@ def test_a_hybrid_draft_is_put_back_after_each_draft(models):
     assert drafted - accepted <= budget_ends
 
 
+def test_what_an_attention_only_draft_has_decoded_and_was_approved_stays(models):
+    """The model drafts for itself, so all is approved: two new rows a step, the last guess and the pending token."""
+    with make_engine(models["llama"], Decoding(Method.DRAFT, 3, draft_model=models["llama"]), lanes=1) as engine:
+        context = engine._guesses._main._context
+        rows, decode = [], context.best
+        context.best = lambda batch, hidden=None: (rows.append(len(batch)), decode(batch, hidden))[1]
+        (completion,) = run(engine, requests()[:1])
+    catching_up = rows[rows.index(1) + 3 :: 3]
+    assert len(catching_up) > 5 and set(catching_up) == {2}
+    assert completion.drafted - completion.accepted <= 4
+
+
 def test_the_block_drafts_the_same_from_a_file_of_its_own(hybrid_path, tmp_path):
     block = write_mtp_block(hybrid_path, tmp_path / "block.gguf")
     assert block.stat().st_size < hybrid_path.stat().st_size

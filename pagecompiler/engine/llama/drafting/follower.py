@@ -50,19 +50,21 @@ class DraftContext(Protocol):
 class _Trail:
     """How far one sequence is followed: `known` tokens are in the follower's memory, `tokens` come next.
 
-    `hidden` holds in some pieces a row for each of `tokens`, `last` the one for the token after them. `shared` is
-    set between a copy and the next decode.
+    `hidden` holds in some pieces a row for each of `tokens`, `last` the one for the token after them. `drafted` are
+    tokens of a guess that are in the memory behind the known ones until the guess is judged. `shared` is set between a
+    copy and the next decode.
     """
 
     known: int = 0
     tokens: list[int] = field(default_factory=list)
     hidden: list[Rows] = field(default_factory=list)
     last: Rows | None = None
+    drafted: list[int] = field(default_factory=list)
     shared: bool = False
     lost: bool = False
 
     def copy(self) -> _Trail:
-        return _Trail(self.known, list(self.tokens), list(self.hidden), self.last, True, self.lost)
+        return _Trail(self.known, list(self.tokens), list(self.hidden), self.last, shared=True, lost=self.lost)
 
 
 class Follower(Drafter):
@@ -87,6 +89,7 @@ class Follower(Drafter):
         if trail.lost:
             return
         skip = trail.known + len(trail.tokens) - rows.position
+        skip += self._keep(rows.sequence, trail, rows.tokens[skip:])
         trail.tokens += rows.tokens[skip:]
         if self._width is not None:
             own = rows.hidden[NEXTN].copy()
@@ -99,6 +102,17 @@ class Follower(Drafter):
             self._flush(rows.sequence, trail)
         elif trail.shared:
             self._flush(rows.sequence, trail, len(trail.tokens) if self.wanted else 1)
+
+    def _keep(self, sequence: int, trail: _Trail, tokens: Sequence[int] = ()) -> int:
+        """Keep what was drafted and is now in the target's memory, and take the rest back; says how many were kept."""
+        kept = 0
+        while kept < min(len(trail.drafted), len(tokens)) and trail.drafted[kept] == tokens[kept]:
+            kept += 1
+        trail.known += kept
+        if kept < len(trail.drafted):
+            self._context.remove(sequence, trail.known)
+        trail.drafted = []
+        return kept
 
     def copied(self, source: int, destination: int) -> None:
         trail = self._trails.get(source, _Trail(lost=True))
@@ -143,6 +157,7 @@ class Follower(Drafter):
         places: list[int] = []  # where drafted tokens begin
         for lane in lanes:
             trail = self._trails[lane.sequence]
+            self._keep(lane.sequence, trail)
             batch.add(lane.sequence, [*trail.tokens, lane.pending], trail.known, wanted=1)
             places.append(trail.known + len(trail.tokens) + 1)
             if self._width is not None:
@@ -168,10 +183,12 @@ class Follower(Drafter):
                 batch.add(lane.sequence, (token,), place + done, wanted=1)
             picked, hidden = self._decode(batch, [] if hidden is None else [hidden])
         for lane, place, state in zip(lanes, places, saved, strict=False):
-            if state is None:
-                self._context.remove(lane.sequence, place)
-            else:
+            if state is not None:
                 self._context.restore(lane.sequence, state)
+            elif self._width is None:
+                self._trails[lane.sequence].drafted = drafts[lane.sequence][:-1]
+            else:  # these rows had hidden rows of the follower's own; those of the target are better
+                self._context.remove(lane.sequence, place)
 
     def _decode(self, batch: Batch, carried: Sequence[Rows]) -> tuple[list[int], Rows | None]:
         """The arg-max of each wanted row, and the hidden rows of all rows: a view until the next decode."""
@@ -186,6 +203,7 @@ class Follower(Drafter):
 
     def _flush(self, sequence: int, trail: _Trail, most: int | None = None) -> None:
         """Decode what is only noted, or the first `most` tokens of it."""
+        self._keep(sequence, trail)
         hidden = np.concatenate(trail.hidden) if trail.hidden else None
         count = len(trail.tokens) if most is None else min(most, len(trail.tokens))
         try:
