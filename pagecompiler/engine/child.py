@@ -176,12 +176,17 @@ class ChildEngine:
                         reason = FinishReason.CANCELLED if number in self._cancelled else FinishReason.FAILED
                         self._inbox.append(_ended(number, reason, death))
                         del self._requests[number]
-                again = dict(self._requests)
-                self._lost = set(again)
+                self._lost = set(self._requests)
             child = self._start()
             with self._state:
+                # A request that came meanwhile was sent to the old process. Who finds the new one sends to it.
+                again = dict(self._requests)
                 self._child = child
+                closed = self._closed
                 self._state.notify_all()
+            if closed:
+                child.end()
+                return
             for number, request in again.items():
                 child.send((SUBMIT, number, request))
 
@@ -197,6 +202,7 @@ class _Child:
     def __init__(self, make: Callable[[], Engine]) -> None:
         context = multiprocessing.get_context("spawn")
         self.dead = False
+        self._death: EngineDiedError | None = None
         self._pipe, theirs = context.Pipe()
         self._sending = threading.Lock()
         # What llama.cpp prints before it aborts goes past its log: only the file descriptor catches it.
@@ -230,17 +236,20 @@ class _Child:
             self._pipe.send(message)
 
     def death(self) -> EngineDiedError:
-        """How the process ended, with what it printed."""
+        """How the process ended, with what it printed; read once, before `end`."""
+        if self._death is not None:
+            return self._death
         self._process.join(CLOSE_SECONDS)
         code = self._process.exitcode
         how = f"signal {signal.Signals(-code).name}" if code is not None and code < 0 else f"exit code {code}"
         self._log.seek(0)
         printed = self._log.read().decode("utf-8", "replace")[-_NATIVE_LOG_CHARACTERS:]
-        return EngineDiedError(
+        self._death = EngineDiedError(
             f"the process of the engine died ({how})",
             hint="run again; if it happens again, try another model file or --method plain",
             native_log=printed,
         )
+        return self._death
 
     def end(self) -> None:
         """Let the process finish its step and free the model; end it if it does not."""

@@ -9,7 +9,7 @@ import itertools
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 
@@ -26,7 +26,7 @@ class ReplicatedEngine:
 
     def __init__(self, makes: Sequence[Callable[[], Engine]]) -> None:
         self._state = threading.Condition()
-        self._inbox: deque[GenerationEvent | EngineError] = deque()
+        self._inbox: deque[GenerationEvent | Exception] = deque()
         self._numbers = itertools.count(1)
         self._owners: dict[int, tuple[_Replica, int]] = {}  # and budgets, of requests that have not finished
         self._closed = False
@@ -53,6 +53,7 @@ class ReplicatedEngine:
         except BaseException:
             with self._state:
                 self._forget(number)
+                self._state.notify_all()
             raise
         return number
 
@@ -66,7 +67,7 @@ class ReplicatedEngine:
                 if self._closed or not (self._inbox or self._owners):
                     return
                 event = self._inbox.popleft()
-                if isinstance(event, EngineError):
+                if isinstance(event, Exception):
                     raise event
                 if event.completion is not None:
                     self._forget(event.request)
@@ -96,7 +97,7 @@ class ReplicatedEngine:
         replica, budget = self._owners.pop(number)
         replica.tokens_left -= budget
 
-    def _hear(self, event: GenerationEvent | EngineError) -> None:
+    def _hear(self, event: GenerationEvent | Exception) -> None:
         with self._state:
             self._inbox.append(event)
             self._state.notify_all()
@@ -105,7 +106,7 @@ class ReplicatedEngine:
 class _Replica:
     """One engine and the thread that reads its events. Numbers of requests are those of the whole."""
 
-    def __init__(self, engine: Engine, tell: Callable[[GenerationEvent | EngineError], None]) -> None:
+    def __init__(self, engine: Engine, tell: Callable[[GenerationEvent | Exception], None]) -> None:
         self.engine = engine
         self.tokens_left = 0  # the budgets of its requests, guarded by whoever shares them out
         self._tell = tell
@@ -144,23 +145,25 @@ class _Replica:
                 return
             try:
                 for event in self.engine.events():
-                    self._tell(self._named(event))
-            except EngineError as error:
+                    self._hand_on(event)
+            except Exception as error:  # whatever it is, whoever waits for events must hear of it
                 self._tell(error)
 
-    def _named(self, event: GenerationEvent) -> GenerationEvent:
+    def _hand_on(self, event: GenerationEvent) -> None:
         with self._naming:
-            number = self._outer[event.request]
-            if event.completion is not None:
+            number = self._outer.get(event.request)
+            if event.completion is not None and number is not None:
                 del self._outer[event.request], self._inner[number]
-        return replace(event, request=number)
+        if number is not None:  # else its submission was interrupted
+            self._tell(replace(event, request=number))
 
 
 def _made(makes: Sequence[Callable[[], Engine]]) -> list[Engine]:
     """The engines, made at the same time. When one cannot be made the others are closed."""
-    with ThreadPoolExecutor(len(makes)) as pool:
-        futures = [pool.submit(make) for make in makes]
+    futures: list[Future[Engine]] = []
     try:
+        with ThreadPoolExecutor(len(makes)) as pool:
+            futures += [pool.submit(make) for make in makes]
         return [future.result() for future in futures]
     except BaseException:
         for future in futures:

@@ -144,6 +144,27 @@ def test_the_protocol(engine: ChildEngine, crashes: Path) -> None:
         os.kill(last_process, 0)
 
 
+def make_once(mark: Path) -> ScriptedEngine:
+    if mark.exists():
+        raise ModelLoadError("the file has gone")
+    mark.touch()
+    return make_scripted()
+
+
+def test_what_cannot_be_started_again_is_said_each_time(tmp_path: Path) -> None:
+    engine = ChildEngine(partial(make_once, tmp_path / "mark"))
+    engine.submit(ask("long"))
+    os.kill(engine.process_id, signal.SIGKILL)
+    with pytest.raises(ModelLoadError, match="has gone"):
+        list(engine.events())
+    for _ in range(2):
+        with pytest.raises(ModelLoadError, match="has gone"):
+            engine.submit(ask("a"))
+    (ended,) = [event.completion for event in engine.events() if event.completion]
+    assert ended.reason is FinishReason.FAILED and isinstance(ended.error, EngineDiedError)
+    engine.close()
+
+
 def test_a_model_that_cannot_be_loaded_raises_what_the_engine_raises() -> None:
     with pytest.raises(ModelLoadError) as problem:
         ChildEngine(make_nothing)

@@ -24,13 +24,19 @@ from .conftest import MINI
 class Broken(ScriptedEngine):
     """Cannot go on, once."""
 
-    broken = True
+    problem: Exception | None = EngineError("the GPU has gone")
 
     def _step(self) -> None:
-        if self.broken:
-            self.broken = False
-            raise EngineError("the GPU has gone")
+        if self.problem is not None:
+            problem, self.problem = self.problem, None
+            raise problem
         super()._step()
+
+
+class Full(Broken):
+    """Fails with something that is no error of an engine."""
+
+    problem = OSError(28, "no space left on the device")
 
 
 def ask(label: str, *, max_tokens: int = 100) -> Request:
@@ -110,11 +116,12 @@ def test_a_cancelled_request_ends_and_the_others_go_on():
     engine.close()
 
 
-def test_what_an_engine_raises_is_raised_and_the_next_call_goes_on():
-    engine = ReplicatedEngine([echo, lambda: Broken(lambda request: "<p>late</p>")])
+@pytest.mark.parametrize(("kind", "message"), [(Broken, "the GPU has gone"), (Full, "no space left")])
+def test_what_an_engine_raises_is_raised_and_the_next_call_goes_on(kind, message):
+    engine = ReplicatedEngine([echo, lambda: kind(lambda request: "<p>late</p>")])
     numbers = [engine.submit(ask("good")), engine.submit(ask("bad"))]
     ended: dict[int, Completion] = {}
-    with pytest.raises(EngineError, match="the GPU has gone"):
+    with pytest.raises((EngineError, OSError), match=message):
         for event in engine.events():
             if event.completion:
                 ended[event.request] = event.completion

@@ -193,6 +193,7 @@ class Depth:
     def challenge(self, lanes: int) -> None:
         """Measure the best depth anew, before it is believed."""
         self._trials[lanes] = self.best(lanes)
+        self._fresh.pop(lanes, None)
         self._challenged.add(lanes)
 
     def _stale(self, lanes: int, depth: int) -> bool:

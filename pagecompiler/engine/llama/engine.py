@@ -91,7 +91,12 @@ class LlamaEngine:
             plan = follow(plan, self._tuning.verdicts(verdict_key(path, draft)), lanes)
         build = f"{SUPPORTED_VERSION} {gpu_layers} {hardware}"
         self._tuning_key = tuning_key(path, build=build, threads=self._threads or 0, method=plan.main)
-        if self._tuning is not None and decoding.method is Method.AUTO and not plan.opening:
+        if (
+            self._tuning is not None
+            and decoding.method is Method.AUTO
+            and plan.main is not Method.PLAIN
+            and not plan.opening
+        ):
             known = self._tuning.load(f"{self._tuning_key}0")
             if known is not None and never_pays(known, lanes) and self._tuning.rest(self._tuning_key, DRAFTER_RESTS):
                 plan = replace(plan, main=Method.PLAIN)

@@ -67,7 +67,9 @@ class Tuning:
         """What was stored under a key."""
         try:
             entry = self._part("entries")[key]
-            steps = {(int(lanes), int(depth)): float(seconds) for lanes, depth, seconds in entry["steps"]}
+            steps = {
+                (int(lanes), int(depth)): float(seconds) for lanes, depth, seconds in entry["steps"] if seconds > 0
+            }
             return Measured(steps, tuple(float(share) for share in entry["acceptance"]))
         except (KeyError, TypeError, ValueError):
             return None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import MutableMapping
+from contextlib import suppress
 from pathlib import Path
 
 _LOAD = Path("/proc/loadavg")
@@ -45,5 +46,8 @@ def _alone(load: Path, own_threads: Path) -> bool:
 
 def _own_running(own_threads: Path) -> int:
     """How many threads of this process run: this one, and for some milliseconds those that NumPy has started."""
-    states = ((thread / "stat").read_text().rpartition(")")[2].split()[0] for thread in own_threads.iterdir())
-    return sum(state == "R" for state in states)
+    running = 0
+    for thread in own_threads.iterdir():
+        with suppress(FileNotFoundError):  # it has just ended
+            running += (thread / "stat").read_text().rpartition(")")[2].split()[0] == "R"
+    return running

@@ -89,7 +89,11 @@ class Follower(Drafter):
         if trail.lost:
             return
         skip = trail.known + len(trail.tokens) - rows.position
-        skip += self._keep(rows.sequence, trail, rows.tokens[skip:])
+        try:
+            skip += self._keep(rows.sequence, trail, rows.tokens[skip:])
+        except DecodeError as error:
+            self._lose([rows.sequence], error)
+            return
         trail.tokens += rows.tokens[skip:]
         if self._width is not None:
             own = rows.hidden[NEXTN].copy()
