@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from pagecompiler.api import engine_maker
 from pagecompiler.engine.scripted import ScriptedEngine
@@ -207,6 +207,19 @@ def test_compile_fills_five_lanes(browser: Browser, mini: Studio) -> None:
         assert written["hero"] in (page.locator('[data-block="hero"]').text_content() or "")
         numbers = page.locator("#totals").inner_text()
         assert "tokens/s" in numbers and "accepted" in numbers
+
+
+def test_a_method_may_be_chosen_before_the_server_has_said_anything(browser: Browser, mini: Studio) -> None:
+    with visit(browser, mini.url) as page:
+        held: list[Route] = []
+        page.route("**/news?*", lambda route: held.append(route))
+        page.reload()
+        page.locator('input[value="plain"]').check(force=True)
+        wait_for(page, lambda: bool(held))
+        page.unroute("**/news?*")
+        for route in held:
+            route.continue_()
+        expect(page.get_by_text("The next build uses plain")).to_be_visible()
 
 
 def test_on_a_phone_the_blocks_of_a_lane_stand_below_its_figures(browser: Browser, mini: Studio) -> None:

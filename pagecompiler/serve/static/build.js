@@ -182,6 +182,7 @@ async function makeMethods() {
 
 async function chooseMethod(method) {
   try {
+    await news.known;
     await send("/method", { method }, news.token);
     note(`The next build uses ${method}; the model is loaded anew for it.`);
   } catch (error) {

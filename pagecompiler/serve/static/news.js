@@ -9,6 +9,9 @@ export class News {
   opened = 0;
   #source = null;
   #timer = 0;
+  #know;
+  /** Fulfilled as soon as there is a token. */
+  known = new Promise((resolve) => (this.#know = resolve));
 
   constructor(page, lanes, handlers) {
     const query = new URLSearchParams({ page });
@@ -27,6 +30,7 @@ export class News {
     source.addEventListener("board", (event) => {
       const board = JSON.parse(event.data);
       this.token = board.token;
+      this.#know();
       this.handlers.board(board);
     });
     source.addEventListener("page", (event) => this.handlers.page(JSON.parse(event.data)));
