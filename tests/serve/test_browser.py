@@ -85,6 +85,7 @@ def wait_for_text(page: Page, text: str) -> None:
 
 def compile_anew(page: Page, running: Studio) -> PageResult:
     """Press COMPILE, and wait until the page shows all of that build."""
+    expect(page.get_by_role("button", name="COMPILE")).to_be_enabled()
     number = int(page.locator("#lanes").get_attribute("data-build") or "0")
     page.get_by_role("button", name="COMPILE").click()
     result = running.expect()

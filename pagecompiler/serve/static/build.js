@@ -14,6 +14,8 @@ let board = null;
 let head = null;
 let base = null; // the digest of the text that the editor started from
 let saved = "";
+let wanted = ""; // the method that was chosen and is on its way to the server
+let noted = ""; // the last line of the server that was shown
 let speeds = new Map(); // tokens a second of the last whole build, by method
 
 const editor = new Editor(byId("editor"), showEdited);
@@ -54,6 +56,7 @@ function showBoard(now) {
 function showHead(now) {
   const isNew = head?.number !== now.number;
   head = now;
+  byId("compile").disabled = false;
   document.title = `${head.key} · pagec`;
   byId("file").textContent = head.spec;
   if (isNew) {
@@ -181,21 +184,25 @@ async function makeMethods() {
 }
 
 async function chooseMethod(method) {
+  wanted = method;
   try {
     await news.known;
     await send("/method", { method }, news.token);
+    board.method = method;
     note(`The next build uses ${method}; the model is loaded anew for it.`);
   } catch (error) {
     note(error.message);
-    showMethod();
   }
+  if (wanted === method) wanted = "";
+  showMethod();
 }
 
 function showMethod() {
-  const input = document.querySelector(`input[name=method][value="${board?.method}"]`);
+  const input = document.querySelector(`input[name=method][value="${wanted || board?.method}"]`);
   if (input && !input.disabled) input.checked = true;
-  const last = board?.notes.at(-1);
-  if (last) note(last);
+  const last = board?.notes.at(-1) ?? "";
+  if (last !== noted) note(last);
+  noted = last;
 }
 
 function note(text) {
