@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 
@@ -9,12 +10,14 @@ import pytest
 
 from pagecompiler.engine.llama.depth import FIRST_REST, TRIED_STEPS, Depth, Measured
 from pagecompiler.engine.llama.engine import LlamaEngine
-from pagecompiler.engine.llama.methods import DRAFTER_RESTS, Plan, follow, never_pays
+from pagecompiler.engine.llama.methods import LOSER_RESTS, Plan, drafter_rests, follow, lead
+from pagecompiler.engine.llama.pace import READING, Pace, Part
 from pagecompiler.engine.llama.tuning import BenchVerdict, Tuning, tuning_key, verdict_key
 from pagecompiler.engine.llama.ways import Ways
 from pagecompiler.engine.types import Decoding, Method
 
 from .conftest import MINI
+from .test_llama_engine import KINDS, ask, run
 
 MEASURED = Measured({(5, 2): 0.02, (1, 0): 0.004}, (0.9, 0.5))
 
@@ -57,37 +60,85 @@ def test_what_does_not_pay_rests_so_many_times_in_turn(tmp_path):
     assert tuning.load("a") == MEASURED
 
 
-PLAIN_WINS = {(5, 0): 0.010, (5, 1): 0.024, (1, 0): 0.004, (1, 1): 0.009}
+STEPS = {(5, 0): 0.010, (5, 1): 0.016, (1, 0): 0.004, (1, 1): 0.004}
+
+
+def test_the_lead_is_that_of_the_best_depth_with_most_lanes():
+    known = Measured(STEPS, (1.0,))
+    assert [round(lead(known, lanes), 2) for lanes in (1, 4, 5, 9)] == [2.0, 2.0, 1.25, 1.25]
+    assert round(lead(Measured(STEPS, (0.6,)), 5), 2) == 1.0
+    assert lead(Measured({(5, 1): 0.01}, (1.0,)), 5) == lead(Measured(STEPS, (1.0,)), 0) == math.inf
+
+
+def test_paces_are_added_up_and_recent_runs_count_more(tmp_path):
+    tuning = Tuning(tmp_path / "tuning.json")
+    assert tuning.pace("a") == Pace()
+    tuning.keep_pace("a", Pace({5: Part(400, 1.0)}))
+    tuning.keep_pace("a", Pace({5: Part(300, 2.0), 1: Part(100, 3.0)}))
+    tuning.keep_pace("a", Pace({5: Part(100, 9.0), READING: Part(900, 1.0)}))  # too short to tell
+    tuning.keep_pace("b", Pace({1: Part(400, 1.0)}))
+    assert tuning.pace("a") == Pace({5: Part(500, 2.5), 1: Part(100, 3.0)}, runs=2)
+
+
+def test_paces_are_compared_by_what_both_have_done():
+    slow = Pace({5: Part(100, 2.0), READING: Part(100, 0.2), 2: Part(10, 99.0)})
+    fast = Pace({5: Part(300, 3.0), READING: Part(100, 0.2), 1: Part(10, 99.0)})
+    assert fast.against(slow) == pytest.approx((400 * 0.01 + 200 * 0.002) / (400 * 0.02 + 200 * 0.002))
+    assert slow.against(fast) == pytest.approx(1 / fast.against(slow))
+    assert (
+        Pace({1: Part(100, 1.0), READING: Part(9, 1.0)}).against(Pace({5: Part(100, 1.0), READING: Part(9, 1)})) is None
+    )
+    assert Pace().against(slow) is None
+
+
+def run_with(tuning: Tuning, seconds: dict[str, float]) -> str:
+    """One more engine of `auto`, whose steps take so long with a drafter and without; says which kind it was."""
+    kind = "bare" if drafter_rests(tuning, "own", "bare", 5) else "own"
+    tuning.keep_pace(kind, Pace({5: Part(400, seconds[kind])}))
+    return kind
 
 
 @pytest.mark.parametrize(
-    ("changed", "lanes", "rests"),
-    [
-        ({}, 5, True),
-        ({}, 1, True),
-        ({}, 4, False),  # nothing is known of four
-        ({(5, 1): 0.0210}, 5, False),  # maybe noise
-        ({(1, 1): 0.0079}, 5, False),  # the last lane of a page would be slower
-        ({(8, 0): 0.1, (8, 1): 0.01}, 5, True),  # more lanes than there are
-        ({(3, 1): 0.001}, 5, True),  # three lanes without guesses were not measured
-    ],
+    ("seconds", "winner"), [({"own": 2.0, "bare": 1.0}, "bare"), ({"own": 1.0, "bare": 2.0}, "own")]
 )
-def test_a_drafter_that_never_pays_is_left_out(changed, lanes, rests):
-    assert never_pays(Measured(PLAIN_WINS | changed, (1.0,)), lanes) is rests
+def test_engines_with_and_without_a_drafter_take_turns_until_one_is_faster(tmp_path, seconds, winner):
+    tuning = Tuning(tmp_path / "tuning.json")
+    assert run_with(tuning, seconds) == "own", "as long as nothing is known"
+    tuning.store("own0", Measured(STEPS, (1.0,)))
+    assert [run_with(tuning, seconds) for _ in range(3)] == ["bare", "own", "bare"]
+    loser = "own" if winner == "bare" else "bare"
+    assert [run_with(tuning, seconds) for _ in range(33)] == [*[winner] * LOSER_RESTS, loser] * 2 + [winner]
 
 
-def test_the_engine_of_auto_is_made_without_a_drafter_that_never_pays(tmp_path):
-    with LlamaEngine(MINI, decoding=Decoding(), tuning=tmp_path / "tuning.json") as engine:
-        key = engine.tuning_key
-    Tuning(tmp_path / "tuning.json").store(f"{key}0", Measured(PLAIN_WINS, (1.0,)))
-    keys = []
-    for _ in range(DRAFTER_RESTS + 2):
-        with LlamaEngine(MINI, decoding=Decoding(), tuning=tmp_path / "tuning.json") as engine:
+def test_where_guesses_win_by_far_no_engine_is_made_without_a_drafter(tmp_path):
+    tuning = Tuning(tmp_path / "tuning.json")
+    tuning.store("own0", Measured(STEPS | {(5, 1): 0.012}, (1.0,)))
+    assert [run_with(tuning, {"own": 2.0, "bare": 1.0}) for _ in range(6)] == ["own"] * 6
+
+
+def test_auto_of_the_embedded_model_is_made_without_its_block_in_turn(tmp_path):
+    tuning, keys = Tuning(tmp_path / "tuning.json"), []
+
+    def make(method: Method = Method.AUTO) -> None:
+        with LlamaEngine(MINI, decoding=Decoding(method), tuning=tmp_path / "tuning.json", threads=1) as engine:
             keys.append(engine.tuning_key)
-        Tuning(tmp_path / "tuning.json").store(f"{key}0", Measured(PLAIN_WINS, (1.0,)))
-    assert [each == key for each in keys] == [False] * DRAFTER_RESTS + [True, False]
-    with LlamaEngine(MINI, decoding=Decoding(Method.MTP), tuning=tmp_path / "tuning.json") as engine:
-        assert engine.tuning_key == key
+
+    make()
+    tuning.store(f"{keys[0]}0", Measured(STEPS, (1.0,)))
+    tuning.keep_pace(keys[0], Pace({5: Part(400, 1.0)}))
+    make()
+    make(Method.MTP)
+    assert keys[1] != keys[0] == keys[2]
+
+
+def test_an_engine_keeps_its_pace_but_not_that_of_a_method_that_was_asked_for(tmp_path):
+    tuning = Tuning(tmp_path / "tuning.json")
+    for method in (Method.AUTO, Method.MTP):
+        with LlamaEngine(MINI, decoding=Decoding(method), tuning=tmp_path / "tuning.json", threads=1) as engine:
+            run(engine, [ask(KINDS[2], max_tokens=150) for _ in range(4)])
+        pace = tuning.pace(engine.tuning_key)
+        assert pace.runs == 1 and pace.parts.keys() >= {READING, 4}
+    assert all(part.tokens > 0 and part.seconds > 0 for part in pace.parts.values())
 
 
 def test_a_folder_that_cannot_be_written_is_no_error(tmp_path):

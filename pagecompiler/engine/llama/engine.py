@@ -15,13 +15,12 @@ from pagecompiler.engine.llama.depth import Measured
 from pagecompiler.engine.llama.lane import Job
 from pagecompiler.engine.llama.library import SUPPORTED_VERSION, Context, Model, native_support
 from pagecompiler.engine.llama.methods import (
-    DRAFTER_RESTS,
     Plan,
     deepest_guess,
+    drafter_rests,
     follow,
     longest_stride,
     make_guesses,
-    never_pays,
     plan_methods,
     without_rollback,
 )
@@ -91,16 +90,11 @@ class LlamaEngine:
             plan = follow(plan, self._tuning.verdicts(verdict_key(path, draft)), lanes)
         build = f"{SUPPORTED_VERSION} {gpu_layers} {hardware}"
         self._tuning_key = tuning_key(path, build=build, threads=self._threads or 0, method=plan.main)
-        if (
-            self._tuning is not None
-            and decoding.method is Method.AUTO
-            and plan.main is not Method.PLAIN
-            and not plan.opening
-        ):
-            known = self._tuning.load(f"{self._tuning_key}0")
-            if known is not None and never_pays(known, lanes) and self._tuning.rest(self._tuning_key, DRAFTER_RESTS):
-                plan = replace(plan, main=Method.PLAIN)
-                self._tuning_key = tuning_key(path, build=build, threads=self._threads or 0, method=plan.main)
+        self._free_choice = self._tuning is not None and decoding.method is Method.AUTO and not plan.opening
+        if self._tuning is not None and self._free_choice and plan.main is not Method.PLAIN:
+            bare = tuning_key(path, build=build, threads=self._threads or 0, method=Method.PLAIN)
+            if drafter_rests(self._tuning, self._tuning_key, bare, lanes):
+                plan, self._tuning_key = replace(plan, main=Method.PLAIN), bare
         self._model = Model(
             path,
             gpu_layers=gpu_layers,
@@ -231,6 +225,8 @@ class LlamaEngine:
             if self._tuning and self._guesses.ways.deepest:
                 for way, measured in enumerate(self._guesses.ways.measured()):
                     self._tuning.store(self._tuning_key + str(way), measured)
+                if self._free_choice:
+                    self._tuning.keep_pace(self._tuning_key, self._guesses.pace)
             self._tuning = None
             self._guesses.close()
             self._context.close()

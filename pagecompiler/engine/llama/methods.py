@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,15 +18,16 @@ from pagecompiler.engine.llama.drafting.lookup import Lookup
 from pagecompiler.engine.llama.drafting.mtp import Mtp
 from pagecompiler.engine.llama.drafting.previous import Previous
 from pagecompiler.engine.llama.library import Model, native_support
-from pagecompiler.engine.llama.tuning import BenchVerdict
+from pagecompiler.engine.llama.tuning import BenchVerdict, Tuning
 from pagecompiler.engine.types import Decoding, Method
 
 DEEPEST = 4
 FIRST_DEEPEST = 3  # until something was measured: each snapshot of a large model's state costs memory
 FIRST_STRIDE = 8
 LONGEST_STRIDE = 255
-CLEARLY = 1.1  # more than noise
-DRAFTER_RESTS = 15  # engines in turn without a model that drafts, where it does not pay
+SURE_LEAD = 1.5  # more than an engine without a drafter can catch up
+JUDGED_RUNS = 2  # of each kind of engine, before one is preferred
+LOSER_RESTS = 15  # engines in turn of the faster kind
 _NEXTN_TENSOR = re.compile(r"blk\.\d+\.nextn\.")
 STRIDE_LOGITS = 1 << 24  # bounds the memory of a stride's logits, in numbers
 
@@ -96,19 +98,36 @@ def follow(plan: Plan, verdicts: Mapping[int, BenchVerdict], lanes: int) -> Plan
     return replace(plan, opening=opening)
 
 
-def never_pays(known: Measured, lanes: int) -> bool:
-    """Whether plain decoding was the fastest with every number of lanes up to this one, and clearly so with all."""
+def drafter_rests(tuning: Tuning, key: str, bare: str, lanes: int) -> bool:
+    """Whether `auto` is made without the model that drafts this time; `bare` is its key without one.
+
+    Where guesses win by far nothing else is tried. Else both kinds of engine have their turns, and then the faster one,
+    with a turn of the other now and then.
+    """
+    known = tuning.load(f"{key}0")
+    if known is None or lead(known, lanes) >= SURE_LEAD:
+        return False
+    own, other = tuning.pace(key), tuning.pace(bare)
+    if min(own.runs, other.runs) < JUDGED_RUNS:
+        return other.runs < own.runs
+    ratio = other.against(own)
+    if ratio is not None and ratio < 1:
+        return tuning.rest(key, LOSER_RESTS)
+    return not tuning.rest(bare, LOSER_RESTS)
+
+
+def lead(known: Measured, lanes: int) -> float:
+    """The speed of the best depth in units of that without guesses, of the most lanes up to this number of which both
+    are known; infinite when there is none."""
     acceptance = Acceptance(known.acceptance)
     rates: dict[int, dict[int, float]] = {}
     for (count, depth), seconds in known.steps.items():
         rates.setdefault(count, {})[depth] = acceptance.expected(depth) / seconds
-    if not all(rates.get(count, {}).keys() >= {0, 1} for count in (1, lanes)):
-        return False
-    return all(
-        found[0] >= (CLEARLY if count == lanes else 1.0) * max(rate for depth, rate in found.items() if depth)
-        for count, found in rates.items()
-        if count <= lanes and found.keys() >= {0, 1}
-    )
+    counts = [count for count, found in rates.items() if count <= lanes and found.keys() >= {0, 1}]
+    if not counts:
+        return math.inf
+    found = rates[max(counts)]
+    return max(rate for depth, rate in found.items() if depth) / found[0]
 
 
 def nextn_layers(path: Path) -> int:

@@ -89,7 +89,9 @@ class Scheduler:
         if self._admit(events):
             pass
         elif filling is not None:
+            started = perf_counter()
             shares = self._fill(filling, events)
+            self._guesses.read(sum(rows for _, rows in shares), perf_counter() - started)
         elif self._lanes:
             shares = self._verify(events)
         if shares:
@@ -205,7 +207,7 @@ class Scheduler:
 
         Returns the lanes with their rows, or nothing if the decode failed.
         """
-        started = perf_counter()
+        started, written = perf_counter(), self.stats.tokens
         step = self._guesses.next_step(self._lanes)
         batch, saved = Batch(), dict[int, SavedState]()
         rollback = self._target.rollback
@@ -238,7 +240,7 @@ class Scheduler:
             return []
         seconds = perf_counter() - started
         self.stats.verify_seconds += seconds
-        self._guesses.timed(step, seconds)
+        self._guesses.timed(step, self.stats.tokens - written, seconds)
         if self._lane_count is not None and step.depth is not None:
             self._lane_count.observed(len(step.lanes))
         return shares

@@ -1,7 +1,7 @@
 """What was measured, kept for the next run: per machine, model file and build of llama.cpp.
 
 What steps cost and how many guesses were approved, which `auto` follows while it runs; the verdicts of `pagec bench`,
-which it starts from; and how often in turn it was made without a model that drafts, since none paid.
+which it starts from; and how fast engines with and without a model that drafts were, and whose turn it is to rest.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from typing import Any
 
 from pagecompiler.engine.hardware import usable_threads
 from pagecompiler.engine.llama.depth import Measured
+from pagecompiler.engine.llama.pace import Pace, Part
 from pagecompiler.engine.llama.support import native_support
 from pagecompiler.engine.types import Method
 
 _VERSION = 1
-_PARTS = ("entries", "verdicts", "rests")
+_PARTS = ("entries", "verdicts", "paces", "rests")
 _KEPT = 64
 
 
@@ -83,6 +84,26 @@ class Tuning:
             "acceptance": list(measured.acceptance),
         }
         self._write(entries=dict(list(entries.items())[-_KEPT:]))
+
+    def pace(self, key: str) -> Pace:
+        """How fast the engines under a key were; of no runs when there were none."""
+        try:
+            entry = self._part("paces")[key]
+            parts = {int(lanes): Part(float(tokens), float(seconds)) for lanes, tokens, seconds in entry["parts"]}
+            return Pace(parts, int(entry["runs"]))
+        except (KeyError, TypeError, ValueError):
+            return Pace()
+
+    def keep_pace(self, key: str, pace: Pace) -> None:
+        """Add a run to those under a key, if it was long enough to tell anything."""
+        if not pace.tells:
+            return
+        paces = self._part("paces")
+        former = self.pace(key)
+        paces.pop(key, None)
+        both = pace.after(former)
+        paces[key] = {"runs": both.runs, "parts": [[n, p.tokens, p.seconds] for n, p in sorted(both.parts.items())]}
+        self._write(paces=dict(list(paces.items())[-_KEPT:]))
 
     def rest(self, key: str, most: int) -> bool:
         """Whether what was measured under a key is to rest this time: so many times in turn, then once not."""

@@ -15,6 +15,7 @@ from pagecompiler.engine.llama.drafting.base import Decoded, Drafter, Guess
 from pagecompiler.engine.llama.drafting.lookup import Lookup
 from pagecompiler.engine.llama.drafting.previous import Previous
 from pagecompiler.engine.llama.lane import Lane
+from pagecompiler.engine.llama.pace import READING, Pace
 from pagecompiler.engine.llama.target import Rows
 from pagecompiler.engine.llama.ways import Ways
 
@@ -73,6 +74,7 @@ class Guesses:
         if lookup is not None and main is not None:
             self._shares = {lookup: Acceptance([1.0]), main: Acceptance([1.0])}
         self._turn = 0
+        self.pace = Pace()
         expected = self.ways.expected()
         if expected is not None:
             self._note_choice(*expected)
@@ -195,10 +197,15 @@ class Guesses:
         if len(self.ways.depths) > LOOKUP_ALONE:
             self.ways.depths[LOOKUP_ALONE].acceptance.add(tried, right)
 
-    def timed(self, step: Step, seconds: float) -> None:
-        """The step took `seconds`, drafting included."""
+    def timed(self, step: Step, tokens: int, seconds: float) -> None:
+        """The step wrote so many tokens in `seconds`, drafting included."""
         if step.depth is not None:
             self.ways.observed(len(step.lanes), step.way, step.depth, seconds)
+            self.pace.add(len(step.lanes), tokens, seconds)
+
+    def read(self, tokens: int, seconds: float) -> None:
+        """So many tokens of prompts were decoded, and followed, in `seconds`."""
+        self.pace.add(READING, tokens, seconds)
 
     def admitted(self, lane: Lane) -> None:
         """A request got the lane."""
