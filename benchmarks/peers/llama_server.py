@@ -4,11 +4,12 @@
     python -m benchmarks.peers.llama_server build/llama-server/cmake/bin/llama-server wide.gguf
 
 Server: built from the same llama.cpp, default flags but `-np 5 -kvu`, and `--spec-type draft-mtp --spec-draft-n-max N`
-for its drafting arms; a fresh process each run, on loopback. pagec: a fresh engine each run; `auto` starts from what
-four runs before stored, as in the fifth build on a machine. One short request first, so that both are warm. Both get
-the tokens of pagec's rendered prompts at once and write as many tokens as pagec's plain run wrote for the prompt,
-arg-max. Each round runs every arm once, the order is rotated. Figures: time from the first request to the last answer,
-prompts included, and tokens a second while decoding; the server's by its own timings, all tokens by its slowest slot.
+(or `draft-simple`, with pagec-mini's draft model) for its drafting arms; a fresh process each run, on loopback.
+pagec: a fresh engine each run; `auto` starts from what four runs before stored, as in the fifth build on a machine.
+One short request first, so that both are warm. Both get the tokens of pagec's rendered prompts at once and write as
+many tokens as pagec's plain run wrote for the prompt, arg-max. Each round runs every arm once, the order is rotated.
+Figures: time from the first request to the last answer, prompts included, and tokens a second while decoding; the
+server's by its own timings, all tokens by its slowest slot.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.workload import (
+    DRAFT_MODEL,
     Interval,
     arm,
     longest,
@@ -49,6 +51,7 @@ from pagecompiler.engine.types import Request
 LANES = 5
 PLAIN_RATIO, MTP_RATIO, TIME_RATIO, TIME_STRETCH = 1.0, 1.1, 0.85, 0.75
 LEARNING_RUNS = 4
+SPEC_TYPES = {"mtp": "draft-mtp", "draft": "draft-simple"}
 SET_BY_PAGEC = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "GGML_NO_BACKTRACE")  # for its own process only
 
 
@@ -64,15 +67,19 @@ class Result:
 class Server:
     """A llama-server process on a free port of loopback; `log` is what it printed so far."""
 
-    def __init__(self, binary: Path, model: Path, *, depth: int) -> None:
+    def __init__(self, binary: Path, model: Path, *, way: str = "plain") -> None:
+        """`way` is `plain`, `mtp:2`, or `draft:2` (with the draft model that comes with pagec-mini)."""
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self._port = probe.getsockname()[1]
         command = [
             str(binary), "-m", str(model), "--host", "127.0.0.1", "--port", str(self._port), "-np", str(LANES), "-kvu"
         ]  # fmt: skip
+        method, _, depth = way.partition(":")
         if depth:
-            command += ["--spec-type", "draft-mtp", "--spec-draft-n-max", str(depth)]
+            command += ["--spec-type", SPEC_TYPES[method], "--spec-draft-n-max", depth]
+        if method == "draft":
+            command += ["--spec-draft-model", str(DRAFT_MODEL)]
         self._log = tempfile.TemporaryFile()  # noqa: SIM115
         environment = {name: value for name, value in os.environ.items() if name not in SET_BY_PAGEC}
         self._process = subprocess.Popen(command, env=environment, stdout=self._log, stderr=subprocess.STDOUT)
@@ -126,7 +133,7 @@ class Peers:
         self._exact = [replace(r, max_tokens=count) for r, count in zip(self._requests, self._counts, strict=True)]
 
     def describe(self) -> str:
-        with Server(self._options.binary, self._options.model, depth=0) as server:
+        with Server(self._options.binary, self._options.model) as server:
             threads = re.search(r"n_threads = (\d+)", server.log)
         return (
             f"{self._options.model.name}, {machine()}; {sum(map(len, self._prompts))} prompt tokens,"
@@ -141,10 +148,10 @@ class Peers:
         side, _, which = name.partition(" ")
         if side == "pagec":
             return self.pagec(which, self._exact)
-        return self.server(int(which.partition(":")[2] or 0))
+        return self.server(which)
 
-    def server(self, depth: int) -> Result:
-        with Server(self._options.binary, self._options.model, depth=depth) as server:
+    def server(self, way: str) -> Result:
+        with Server(self._options.binary, self._options.model, way=way) as server:
             server.complete(self._prompts[0][:20], 4)
             started = time.perf_counter()
             with concurrent.futures.ThreadPoolExecutor(LANES) as pool:
@@ -185,10 +192,13 @@ def main() -> None:
     parser.add_argument("binary", type=Path)
     parser.add_argument("model", type=Path)
     parser.add_argument("--threads", type=int, help="by default as the program chooses")
-    parser.add_argument("--depths", type=int, nargs="+", default=[1, 2, 3], help="of mtp, the server's default is 3")
+    parser.add_argument(
+        "--ways", nargs="+", default=["mtp:1", "mtp:2", "mtp:3", "draft:3"],
+        help="beside plain; the depth that is the server's default is 3",
+    )  # fmt: skip
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
-    ways = ["plain", *(f"mtp:{depth}" for depth in options.depths)]
+    ways = ["plain", *options.ways]
     names = [f"{side} {way}" for side in ("pagec", "server") for way in ways] + ["pagec auto"]
     with tempfile.TemporaryDirectory() as folder:
         peers = Peers(options, Path(folder) / "tuning.json")
@@ -216,18 +226,22 @@ def main() -> None:
     for way in ways:
         figure = ratio(f"pagec {way}", f"server {way}", "decode_rate")
         wanted = PLAIN_RATIO if way == "plain" else MTP_RATIO
-        print(f"decoding, {way} to {way}: {figure}, wanted {wanted}: {verdict(figure.median >= wanted)}")
+        asked = f", wanted {wanted}: {verdict(figure.median >= wanted)}" if not way.startswith("draft") else ""
+        print(f"decoding, {way} to {way}: {figure}{asked}")
     theirs = best({name: runs for name, runs in results.items() if "mtp" in name}, "server", "decode_rate")
     ours = best({name: runs for name, runs in results.items() if "mtp" in name}, "pagec", "decode_rate")
     figure = ratio(ours, theirs, "decode_rate")
     print(f"decoding, {ours} to {theirs}: {figure}, wanted {MTP_RATIO}: {verdict(figure.median >= MTP_RATIO)}")
-    fastest = best(results, "server", "seconds")
-    for name in ("pagec auto", best(results, "pagec", "seconds")):
-        figure = ratio(name, fastest, "seconds")
-        print(
-            f"time to all answers, {name} to {fastest}: {figure}, wanted {TIME_RATIO}:"
-            f" {verdict(figure.median <= TIME_RATIO)}; stretch {TIME_STRETCH}: {verdict(figure.median <= TIME_STRETCH)}"
-        )
+    without_drafts = {name: runs for name, runs in results.items() if "draft" not in name}
+    for arms in [without_drafts, results] if len(without_drafts) < len(results) else [results]:
+        fastest = best(arms, "server", "seconds")
+        for name in dict.fromkeys(("pagec auto", best(arms, "pagec", "seconds"))):
+            figure = ratio(name, fastest, "seconds")
+            print(
+                f"time to all answers, {name} to {fastest}: {figure}, wanted {TIME_RATIO}:"
+                f" {verdict(figure.median <= TIME_RATIO)};"
+                f" stretch {TIME_STRETCH}: {verdict(figure.median <= TIME_STRETCH)}"
+            )
 
 
 if __name__ == "__main__":

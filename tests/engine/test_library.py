@@ -6,13 +6,14 @@ import re
 
 import numpy as np
 import pytest
+from llama_cpp import llama_cpp_ext
 
 from pagecompiler.engine.base import DecodeError, ModelLoadError
 from pagecompiler.engine.llama.library import SUPPORTED_VERSION, Context, Model, native_support
 from pagecompiler.engine.llama.native_log import LOG_DEBUG, native_log
 from pagecompiler.engine.llama.rules import MemoryRuleError
 from pagecompiler.engine.llama.support import native
-from pagecompiler.engine.llama.target import Batch
+from pagecompiler.engine.llama.target import NEXTN, Batch
 
 from .tiny_models import CONTROL, TRAINED_CONTEXT, vocabulary
 
@@ -131,6 +132,29 @@ def test_a_rollback_gives_the_logits_of_what_is_left(model):
     fresh = decode(context, 0, [*TOKENS[:32], TOKENS[34]])
     assert np.abs(rolled - fresh).max() < 1e-3 * np.ptp(fresh)
     context.close()
+
+
+def test_the_last_layer_is_computed_for_all_rows_only_where_they_are_read(model, monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        llama_cpp_ext, "llama_set_embeddings_nextn", lambda _, kept, masked: asked.append((kept, masked))
+    )
+    make_context(model).close()
+    make_context(model, taps=(NEXTN,)).close()
+    make_context(model, taps=(0,)).close()
+    assert asked == [(False, True), (True, False)]
+
+
+def test_a_row_says_the_same_whatever_others_are_wanted(model_path):
+    model = Model(model_path)
+    alone, all_rows, late = make_context(model), make_context(model), make_context(model)
+    last = decode(alone, 0, TOKENS)[-1]
+    decode(late, 0, TOKENS[:30], wanted=0)
+    np.testing.assert_allclose(decode(all_rows, 0, TOKENS, wanted=len(TOKENS))[-1], last, atol=0.02)
+    np.testing.assert_allclose(decode(late, 0, TOKENS[30:], position=30)[-1], last, atol=0.02)
+    for context in (alone, all_rows, late):
+        context.close()
+    model.close()
 
 
 def test_forbidden_operations_raise_before_they_do_harm(context):

@@ -273,11 +273,17 @@ class Context:
             if not NEXTN <= tap < model.layers:
                 raise ModelLoadError(f"{model.path} has no layer {tap}")
             self._open_tap(tap)
+        if not taps and not mtp and native_support().nextn:
+            # Models with an MTP block else compute their whole last layer for the rows of prompts, which only it reads.
+            self._set_nextn(False, masked=True)
+
+    def _set_nextn(self, kept: bool, *, masked: bool) -> None:
+        importlib.import_module("llama_cpp.llama_cpp_ext").llama_set_embeddings_nextn(self._pointer, kept, masked)
 
     def _open_tap(self, tap: int) -> None:
         # Never masked: a batch that mixes rows with and without logits would return wrong rows.
         if tap == NEXTN:
-            importlib.import_module("llama_cpp.llama_cpp_ext").llama_set_embeddings_nextn(self._pointer, True, False)
+            self._set_nextn(True, masked=False)
         else:
             _inner_layers("set", None, ctypes.c_uint32, ctypes.c_bool)(self._pointer, tap, True)
 
