@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -79,21 +80,23 @@ def prompts_of(model: Path, requests: Sequence[Request]) -> list[tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of some requests."""
+    """One run of some requests; `seconds` are those from the first request to the last answer."""
 
     completions: list[Completion]
     stats: EngineStats
     decode_tokens_per_second: float
+    seconds: float
 
 
 def run_in(engine: LlamaEngine, requests: Sequence[Request]) -> Run:
     """Decode all requests; the first token of each belongs to its prompt."""
-    before = replace(engine.stats())
+    before, started = replace(engine.stats()), time.perf_counter()
     numbers = [engine.submit(request) for request in requests]
     ended = {event.request: event.completion for event in engine.events() if event.completion}
+    seconds = time.perf_counter() - started
     stats = engine.stats().since(before)
     completions = [completion for number in numbers if (completion := ended[number]) is not None]
-    return Run(completions, stats, (stats.tokens - len(requests)) / stats.verify_seconds)
+    return Run(completions, stats, (stats.tokens - len(requests)) / stats.verify_seconds, seconds)
 
 
 def run(path: Path, decoding: Decoding, requests: Sequence[Request], *, lanes: int, threads: int | None) -> Run:
@@ -105,14 +108,14 @@ def run(path: Path, decoding: Decoding, requests: Sequence[Request], *, lanes: i
 
 
 def arm(text: str) -> Decoding:
-    """`plain`, `auto`, `mtp:2`, `lookup:3`, `draft:1` (with the draft model that comes with pagec-mini).
+    """`plain`, `auto`, `mtp:2`, `lookup:3`, `draft:1` and `auto+draft` (with the draft model of pagec-mini).
 
     >>> arm("mtp:2").depth
     2
     """
     name, _, depth = text.partition(":")
-    method = Method(name)
-    draft = DRAFT_MODEL if method is Method.DRAFT else None
+    method = Method(name.partition("+")[0])
+    draft = DRAFT_MODEL if "draft" in name else None
     return Decoding(method, int(depth) if depth else None, draft_model=draft)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from pagecompiler.engine.llama.depth import FIRST_REST, TRIED_STEPS, Depth, Measured
 from pagecompiler.engine.llama.engine import LlamaEngine
-from pagecompiler.engine.llama.methods import LOSER_RESTS, Plan, drafter_rests, follow, lead
+from pagecompiler.engine.llama.methods import LOSER_RESTS, Plan, begins_bare, drafter_rests, follow, lead
 from pagecompiler.engine.llama.pace import READING, Pace, Part
 from pagecompiler.engine.llama.tuning import BenchVerdict, Tuning, tuning_key, verdict_key
 from pagecompiler.engine.llama.ways import Ways
@@ -116,29 +116,31 @@ def test_where_guesses_win_by_far_no_engine_is_made_without_a_drafter(tmp_path):
     assert [run_with(tuning, {"own": 2.0, "bare": 1.0}) for _ in range(6)] == ["own"] * 6
 
 
-def test_auto_of_the_embedded_model_is_made_without_its_block_in_turn(tmp_path):
-    tuning, keys = Tuning(tmp_path / "tuning.json"), []
-
-    def make(method: Method = Method.AUTO) -> None:
-        with LlamaEngine(MINI, decoding=Decoding(method), tuning=tmp_path / "tuning.json", threads=1) as engine:
-            keys.append(engine.tuning_key)
-
-    make()
-    tuning.store(f"{keys[0]}0", Measured(STEPS, (1.0,)))
-    tuning.keep_pace(keys[0], Pace({5: Part(400, 1.0)}))
-    make()
-    make(Method.MTP)
-    assert keys[1] != keys[0] == keys[2]
-
-
-def test_an_engine_keeps_its_pace_but_not_that_of_a_method_that_was_asked_for(tmp_path):
+def test_a_small_model_begins_without_a_drafter_unless_one_was_given(tmp_path):
     tuning = Tuning(tmp_path / "tuning.json")
-    for method in (Method.AUTO, Method.MTP):
+    assert begins_bare(MINI, Plan(Decoding(), Method.MTP, lookup=True))
+    assert not begins_bare(MINI, Plan(Decoding(draft_model=MINI), Method.DRAFT, lookup=True))
+    assert drafter_rests(tuning, "own", "bare", 5, bare_first=True)
+    tuning.keep_pace("bare", Pace({5: Part(400, 1.0)}))
+    assert not drafter_rests(tuning, "own", "bare", 5, bare_first=True), "its turn, though nothing is known of it"
+    tuning.store("own0", Measured(STEPS, (1.0,)))
+    tuning.keep_pace("own", Pace({5: Part(400, 2.0)}))
+    assert not drafter_rests(tuning, "own", "bare", 5, bare_first=True)
+
+
+def test_engines_of_auto_take_turns_and_keep_their_paces(tmp_path):
+    tuning = Tuning(tmp_path / "tuning.json")
+    keys = []
+    for method in (Method.AUTO, Method.AUTO, Method.MTP):
         with LlamaEngine(MINI, decoding=Decoding(method), tuning=tmp_path / "tuning.json", threads=1) as engine:
             run(engine, [ask(KINDS[2], max_tokens=150) for _ in range(4)])
-        pace = tuning.pace(engine.tuning_key)
-        assert pace.runs == 1 and pace.parts.keys() >= {READING, 4}
-    assert all(part.tokens > 0 and part.seconds > 0 for part in pace.parts.values())
+            keys.append(engine.tuning_key)
+    assert keys[0] != keys[1] == keys[2]
+    for key in keys[:2]:
+        pace = tuning.pace(key)
+        assert pace.runs == 1, "none of a method that was asked for"
+        assert pace.parts.keys() >= {READING, 4}
+        assert all(part.tokens > 0 and part.seconds > 0 for part in pace.parts.values())
 
 
 def test_a_folder_that_cannot_be_written_is_no_error(tmp_path):

@@ -16,6 +16,7 @@ from pagecompiler.engine.llama.lane import Job
 from pagecompiler.engine.llama.library import SUPPORTED_VERSION, Context, Model, native_support
 from pagecompiler.engine.llama.methods import (
     Plan,
+    begins_bare,
     deepest_guess,
     drafter_rests,
     follow,
@@ -93,7 +94,7 @@ class LlamaEngine:
         self._free_choice = self._tuning is not None and decoding.method is Method.AUTO and not plan.opening
         if self._tuning is not None and self._free_choice and plan.main is not Method.PLAIN:
             bare = tuning_key(path, build=build, threads=self._threads or 0, method=Method.PLAIN)
-            if drafter_rests(self._tuning, self._tuning_key, bare, lanes):
+            if drafter_rests(self._tuning, self._tuning_key, bare, lanes, bare_first=begins_bare(path, plan)):
                 plan, self._tuning_key = replace(plan, main=Method.PLAIN), bare
         self._model = Model(
             path,

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pagecompiler.engine.base import ModelLoadError
 from pagecompiler.engine.gguf_header import read_metadata, read_tensor_names
+from pagecompiler.engine.hardware import SMALL_MODEL_PARAMETERS
 from pagecompiler.engine.llama.depth import Acceptance, Depth, Measured
 from pagecompiler.engine.llama.drafting.base import Drafter
 from pagecompiler.engine.llama.drafting.combined import Guesses
@@ -19,6 +20,7 @@ from pagecompiler.engine.llama.drafting.mtp import Mtp
 from pagecompiler.engine.llama.drafting.previous import Previous
 from pagecompiler.engine.llama.library import Model, native_support
 from pagecompiler.engine.llama.tuning import BenchVerdict, Tuning
+from pagecompiler.engine.shape import read_shape
 from pagecompiler.engine.types import Decoding, Method
 
 DEEPEST = 4
@@ -98,16 +100,23 @@ def follow(plan: Plan, verdicts: Mapping[int, BenchVerdict], lanes: int) -> Plan
     return replace(plan, opening=opening)
 
 
-def drafter_rests(tuning: Tuning, key: str, bare: str, lanes: int) -> bool:
+def begins_bare(path: Path, plan: Plan) -> bool:
+    """Whether the first engine of `auto` has no drafter: a small model writes a token as fast as it guesses one."""
+    return plan.decoding.draft_model is None and read_shape(path).parameters < SMALL_MODEL_PARAMETERS
+
+
+def drafter_rests(tuning: Tuning, key: str, bare: str, lanes: int, *, bare_first: bool = False) -> bool:
     """Whether `auto` is made without the model that drafts this time; `bare` is its key without one.
 
     Where guesses win by far nothing else is tried. Else both kinds of engine have their turns, and then the faster one,
     with a turn of the other now and then.
     """
+    own, other = tuning.pace(key), tuning.pace(bare)
+    if bare_first and not own.runs and not other.runs:
+        return True
     known = tuning.load(f"{key}0")
     if known is None or lead(known, lanes) >= SURE_LEAD:
         return False
-    own, other = tuning.pace(key), tuning.pace(bare)
     if min(own.runs, other.runs) < JUDGED_RUNS:
         return other.runs < own.runs
     ratio = other.against(own)
