@@ -71,7 +71,7 @@ def main() -> None:
     parser.add_argument("--blocks", type=int, default=5)
     parser.add_argument("--tokens", type=int, default=600, help="the most a block")
     parser.add_argument("--pairs", type=int, default=9)
-    parser.add_argument("--unmeasured", type=int, default=4, help="rounds before the first")
+    parser.add_argument("--unmeasured", type=int, default=6, help="rounds before the first")
     parser.add_argument("--arms", nargs="+", default=ARMS, help="plain is among them")
     options = parser.parse_args()
     found = rounds(options)

@@ -364,7 +364,7 @@ def test_when_the_probe_fails_guesses_are_off_and_that_is_said(hybrid_path, eval
 
 
 def test_what_was_measured_is_stored_for_the_next_run(hybrid_path, tmp_path, monkeypatch):
-    monkeypatch.setattr(engine_module, "drafter_rests", lambda *arguments, **more: False)
+    monkeypatch.setattr(engine_module, "choose_kind", lambda *arguments, **more: 0)
     path = tmp_path / "tuning.json"
     for _ in range(2):
         with make_engine(hybrid_path, Decoding(), tuning=path) as engine:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from pathlib import Path
 
@@ -10,14 +9,13 @@ import pytest
 
 from pagecompiler.engine.llama.depth import FIRST_REST, TRIED_STEPS, Depth, Measured
 from pagecompiler.engine.llama.engine import LlamaEngine
-from pagecompiler.engine.llama.methods import LOSER_RESTS, Plan, begins_bare, drafter_rests, follow, lead
+from pagecompiler.engine.llama.methods import Plan, follow
 from pagecompiler.engine.llama.pace import READING, Pace, Part
 from pagecompiler.engine.llama.tuning import BenchVerdict, Tuning, tuning_key, verdict_key
 from pagecompiler.engine.llama.ways import Ways
 from pagecompiler.engine.types import Decoding, Method
 
 from .conftest import MINI
-from .test_llama_engine import KINDS, ask, run
 
 MEASURED = Measured({(5, 2): 0.02, (1, 0): 0.004}, (0.9, 0.5))
 
@@ -52,22 +50,12 @@ def test_a_damaged_file_is_as_good_as_none(tmp_path, content):
     assert Tuning(path).load("a") == MEASURED
 
 
-def test_what_does_not_pay_rests_so_many_times_in_turn(tmp_path):
+def test_it_is_the_turn_of_a_key_so_many_times_and_then_once_not(tmp_path):
     tuning = Tuning(tmp_path / "tuning.json")
     tuning.store("a", MEASURED)
-    assert [tuning.rest("a", 3) for _ in range(9)] == [True, True, True, False, True, True, True, False, True]
-    assert tuning.rest("b", 3)
+    assert [tuning.turn("a", 3) for _ in range(9)] == [True, True, True, False, True, True, True, False, True]
+    assert tuning.turn("b", 3)
     assert tuning.load("a") == MEASURED
-
-
-STEPS = {(5, 0): 0.010, (5, 1): 0.016, (1, 0): 0.004, (1, 1): 0.004}
-
-
-def test_the_lead_is_that_of_the_best_depth_with_most_lanes():
-    known = Measured(STEPS, (1.0,))
-    assert [round(lead(known, lanes), 2) for lanes in (1, 4, 5, 9)] == [2.0, 2.0, 1.25, 1.25]
-    assert round(lead(Measured(STEPS, (0.6,)), 5), 2) == 1.0
-    assert lead(Measured({(5, 1): 0.01}, (1.0,)), 5) == lead(Measured(STEPS, (1.0,)), 0) == math.inf
 
 
 def test_paces_are_added_up_and_recent_runs_count_more(tmp_path):
@@ -89,58 +77,6 @@ def test_paces_are_compared_by_what_both_have_done():
         Pace({1: Part(100, 1.0), READING: Part(9, 1.0)}).against(Pace({5: Part(100, 1.0), READING: Part(9, 1)})) is None
     )
     assert Pace().against(slow) is None
-
-
-def run_with(tuning: Tuning, seconds: dict[str, float]) -> str:
-    """One more engine of `auto`, whose steps take so long with a drafter and without; says which kind it was."""
-    kind = "bare" if drafter_rests(tuning, "own", "bare", 5) else "own"
-    tuning.keep_pace(kind, Pace({5: Part(400, seconds[kind])}))
-    return kind
-
-
-@pytest.mark.parametrize(
-    ("seconds", "winner"), [({"own": 2.0, "bare": 1.0}, "bare"), ({"own": 1.0, "bare": 2.0}, "own")]
-)
-def test_engines_with_and_without_a_drafter_take_turns_until_one_is_faster(tmp_path, seconds, winner):
-    tuning = Tuning(tmp_path / "tuning.json")
-    assert run_with(tuning, seconds) == "own", "as long as nothing is known"
-    tuning.store("own0", Measured(STEPS, (1.0,)))
-    assert [run_with(tuning, seconds) for _ in range(3)] == ["bare", "own", "bare"]
-    loser = "own" if winner == "bare" else "bare"
-    assert [run_with(tuning, seconds) for _ in range(33)] == [*[winner] * LOSER_RESTS, loser] * 2 + [winner]
-
-
-def test_where_guesses_win_by_far_no_engine_is_made_without_a_drafter(tmp_path):
-    tuning = Tuning(tmp_path / "tuning.json")
-    tuning.store("own0", Measured(STEPS | {(5, 1): 0.012}, (1.0,)))
-    assert [run_with(tuning, {"own": 2.0, "bare": 1.0}) for _ in range(6)] == ["own"] * 6
-
-
-def test_a_small_model_begins_without_a_drafter_unless_one_was_given(tmp_path):
-    tuning = Tuning(tmp_path / "tuning.json")
-    assert begins_bare(MINI, Plan(Decoding(), Method.MTP, lookup=True))
-    assert not begins_bare(MINI, Plan(Decoding(draft_model=MINI), Method.DRAFT, lookup=True))
-    assert drafter_rests(tuning, "own", "bare", 5, bare_first=True)
-    tuning.keep_pace("bare", Pace({5: Part(400, 1.0)}))
-    assert not drafter_rests(tuning, "own", "bare", 5, bare_first=True), "its turn, though nothing is known of it"
-    tuning.store("own0", Measured(STEPS, (1.0,)))
-    tuning.keep_pace("own", Pace({5: Part(400, 2.0)}))
-    assert not drafter_rests(tuning, "own", "bare", 5, bare_first=True)
-
-
-def test_engines_of_auto_take_turns_and_keep_their_paces(tmp_path):
-    tuning = Tuning(tmp_path / "tuning.json")
-    keys = []
-    for method in (Method.AUTO, Method.AUTO, Method.MTP):
-        with LlamaEngine(MINI, decoding=Decoding(method), tuning=tmp_path / "tuning.json", threads=1) as engine:
-            run(engine, [ask(KINDS[2], max_tokens=150) for _ in range(4)])
-            keys.append(engine.tuning_key)
-    assert keys[0] != keys[1] == keys[2]
-    for key in keys[:2]:
-        pace = tuning.pace(key)
-        assert pace.runs == 1, "none of a method that was asked for"
-        assert pace.parts.keys() >= {READING, 4}
-        assert all(part.tokens > 0 and part.seconds > 0 for part in pace.parts.values())
 
 
 def test_a_folder_that_cannot_be_written_is_no_error(tmp_path):
@@ -206,13 +142,14 @@ def test_a_model_that_drafts_is_left_out_where_it_lost(method: Method) -> None:
     verdicts = {5: BenchVerdict(5, method, 0, 1.0, ""), 1: BenchVerdict(1, Method.MTP, 2, 1.2, "")}
     plan = follow(Plan(Decoding(), Method.MTP, lookup=True), verdicts, 5)
     assert (plan.main, plan.ways, plan.opening) == (Method.PLAIN, 1, {5: (0, 0)})
+    assert plan.guesses is (method is Method.LOOKUP), "where nothing won nothing guesses"
     alone = follow(Plan(Decoding(), Method.MTP, lookup=True), verdicts, 1)
     assert alone.main is Method.MTP and alone.opening[1] == (0, 2)
 
 
 def test_auto_of_the_embedded_model_follows_its_bench(tmp_path: Path) -> None:
     tuning = Tuning(tmp_path / "tuning.json")
-    tuning.keep_verdict(verdict_key(MINI), BenchVerdict(3, Method.PLAIN, 0, 1.0, ""))
+    tuning.keep_verdict(verdict_key(MINI), BenchVerdict(3, Method.LOOKUP, 2, 1.1, ""))
     tuning.keep_verdict(verdict_key(MINI), BenchVerdict(1, Method.MTP, 2, 1.2, ""))
     keys = {}
     for lanes in (1, 3):

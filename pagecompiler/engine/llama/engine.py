@@ -6,19 +6,17 @@ import itertools
 import threading
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from pagecompiler.engine.base import EngineError, ModelLoadError, PromptTooLongError
 from pagecompiler.engine.llama.chat import ChatTemplate, PromptWriter
 from pagecompiler.engine.llama.depth import Measured
+from pagecompiler.engine.llama.kinds import begins_without_guesses, choose_kind, kinds_of
 from pagecompiler.engine.llama.lane import Job
 from pagecompiler.engine.llama.library import SUPPORTED_VERSION, Context, Model, native_support
 from pagecompiler.engine.llama.methods import (
     Plan,
-    begins_bare,
     deepest_guess,
-    drafter_rests,
     follow,
     longest_stride,
     make_guesses,
@@ -90,12 +88,16 @@ class LlamaEngine:
             draft = decoding.draft_model if plan.main is Method.DRAFT else None
             plan = follow(plan, self._tuning.verdicts(verdict_key(path, draft)), lanes)
         build = f"{SUPPORTED_VERSION} {gpu_layers} {hardware}"
-        self._tuning_key = tuning_key(path, build=build, threads=self._threads or 0, method=plan.main)
         self._free_choice = self._tuning is not None and decoding.method is Method.AUTO and not plan.opening
-        if self._tuning is not None and self._free_choice and plan.main is not Method.PLAIN:
-            bare = tuning_key(path, build=build, threads=self._threads or 0, method=Method.PLAIN)
-            if drafter_rests(self._tuning, self._tuning_key, bare, lanes, bare_first=begins_bare(path, plan)):
-                plan, self._tuning_key = replace(plan, main=Method.PLAIN), bare
+        kinds = kinds_of(plan) if self._free_choice else [plan]
+        keys = [
+            tuning_key(path, build=build, threads=self._threads or 0, method=kind.main if kind.guesses else "none")
+            for kind in kinds
+        ]
+        kind = 0
+        if self._tuning is not None and len(kinds) > 1:
+            kind = choose_kind(self._tuning, keys, lanes, last_first=begins_without_guesses(path, plan))
+        plan, self._tuning_key = kinds[kind], keys[kind]
         self._model = Model(
             path,
             gpu_layers=gpu_layers,
@@ -226,8 +228,8 @@ class LlamaEngine:
             if self._tuning and self._guesses.ways.deepest:
                 for way, measured in enumerate(self._guesses.ways.measured()):
                     self._tuning.store(self._tuning_key + str(way), measured)
-                if self._free_choice:
-                    self._tuning.keep_pace(self._tuning_key, self._guesses.pace)
+            if self._tuning and self._free_choice:
+                self._tuning.keep_pace(self._tuning_key, self._guesses.pace)
             self._tuning = None
             self._guesses.close()
             self._context.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,8 +9,7 @@ from pathlib import Path
 
 from pagecompiler.engine.base import ModelLoadError
 from pagecompiler.engine.gguf_header import read_metadata, read_tensor_names
-from pagecompiler.engine.hardware import SMALL_MODEL_PARAMETERS
-from pagecompiler.engine.llama.depth import Acceptance, Depth, Measured
+from pagecompiler.engine.llama.depth import Depth, Measured
 from pagecompiler.engine.llama.drafting.base import Drafter
 from pagecompiler.engine.llama.drafting.combined import Guesses
 from pagecompiler.engine.llama.drafting.draft_model import DraftModel
@@ -19,17 +17,13 @@ from pagecompiler.engine.llama.drafting.lookup import Lookup
 from pagecompiler.engine.llama.drafting.mtp import Mtp
 from pagecompiler.engine.llama.drafting.previous import Previous
 from pagecompiler.engine.llama.library import Model, native_support
-from pagecompiler.engine.llama.tuning import BenchVerdict, Tuning
-from pagecompiler.engine.shape import read_shape
+from pagecompiler.engine.llama.tuning import BenchVerdict
 from pagecompiler.engine.types import Decoding, Method
 
 DEEPEST = 4
 FIRST_DEEPEST = 3  # until something was measured: each snapshot of a large model's state costs memory
 FIRST_STRIDE = 8
 LONGEST_STRIDE = 255
-SURE_LEAD = 1.5  # more than an engine without a drafter can catch up
-JUDGED_RUNS = 2  # of each kind of engine, before one is preferred
-LOSER_RESTS = 15  # engines in turn of the faster kind
 _NEXTN_TENSOR = re.compile(r"blk\.\d+\.nextn\.")
 STRIDE_LOGITS = 1 << 24  # bounds the memory of a stride's logits, in numbers
 
@@ -87,56 +81,17 @@ def plan_methods(path: Path, decoding: Decoding) -> Plan:
 def follow(plan: Plan, verdicts: Mapping[int, BenchVerdict], lanes: int) -> Plan:
     """The plan of `auto` after a bench: it opens with the ways and depths that were best, as far as it has them.
 
-    Where no model that drafts won with this number of lanes none is loaded: to follow the text costs time even when
-    nothing is guessed.
+    Where no model that drafts won with this number of lanes none is loaded, and where nothing won nothing guesses: to
+    follow the text costs time even when nothing is guessed.
     """
     best = verdicts.get(lanes)
     if best is not None and best.method in (Method.PLAIN, Method.LOOKUP):
-        plan = replace(plan, main=Method.PLAIN)
+        plan = replace(plan, main=Method.PLAIN, lookup=best.method is Method.LOOKUP)
     ways = {Method.PLAIN: 0, plan.main: 0}
     if plan.lookup:
         ways[Method.LOOKUP] = plan.ways - 1
     opening = {count: (ways[found.method], found.depth) for count, found in verdicts.items() if found.method in ways}
     return replace(plan, opening=opening)
-
-
-def begins_bare(path: Path, plan: Plan) -> bool:
-    """Whether the first engine of `auto` has no drafter: a small model writes a token as fast as it guesses one."""
-    return plan.decoding.draft_model is None and read_shape(path).parameters < SMALL_MODEL_PARAMETERS
-
-
-def drafter_rests(tuning: Tuning, key: str, bare: str, lanes: int, *, bare_first: bool = False) -> bool:
-    """Whether `auto` is made without the model that drafts this time; `bare` is its key without one.
-
-    Where guesses win by far nothing else is tried. Else both kinds of engine have their turns, and then the faster one,
-    with a turn of the other now and then.
-    """
-    own, other = tuning.pace(key), tuning.pace(bare)
-    if bare_first and not own.runs and not other.runs:
-        return True
-    known = tuning.load(f"{key}0")
-    if known is None or lead(known, lanes) >= SURE_LEAD:
-        return False
-    if min(own.runs, other.runs) < JUDGED_RUNS:
-        return other.runs < own.runs
-    ratio = other.against(own)
-    if ratio is not None and ratio < 1:
-        return tuning.rest(key, LOSER_RESTS)
-    return not tuning.rest(bare, LOSER_RESTS)
-
-
-def lead(known: Measured, lanes: int) -> float:
-    """The speed of the best depth in units of that without guesses, of the most lanes up to this number of which both
-    are known; infinite when there is none."""
-    acceptance = Acceptance(known.acceptance)
-    rates: dict[int, dict[int, float]] = {}
-    for (count, depth), seconds in known.steps.items():
-        rates.setdefault(count, {})[depth] = acceptance.expected(depth) / seconds
-    counts = [count for count, found in rates.items() if count <= lanes and found.keys() >= {0, 1}]
-    if not counts:
-        return math.inf
-    found = rates[max(counts)]
-    return max(rate for depth, rate in found.items() if depth) / found[0]
 
 
 def nextn_layers(path: Path) -> int:

@@ -1,7 +1,7 @@
 """What was measured, kept for the next run: per machine, model file and build of llama.cpp.
 
 What steps cost and how many guesses were approved, which `auto` follows while it runs; the verdicts of `pagec bench`,
-which it starts from; and how fast engines with and without a model that drafts were, and whose turn it is to rest.
+which it starts from; and how fast whole engines were, with a model that drafts and without, and whose turn it is.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pagecompiler.engine.llama.support import native_support
 from pagecompiler.engine.types import Method
 
 _VERSION = 1
-_PARTS = ("entries", "verdicts", "paces", "rests")
+_PARTS = ("entries", "verdicts", "paces", "turns")
 _KEPT = 64
 
 
@@ -105,13 +105,13 @@ class Tuning:
         paces[key] = {"runs": both.runs, "parts": [[n, p.tokens, p.seconds] for n, p in sorted(both.parts.items())]}
         self._write(paces=dict(list(paces.items())[-_KEPT:]))
 
-    def rest(self, key: str, most: int) -> bool:
-        """Whether what was measured under a key is to rest this time: so many times in turn, then once not."""
-        rests = self._part("rests")
-        count = rests.pop(key, 0)
-        rests[key] = count + 1 if isinstance(count, int) and count < most else 0
-        self._write(rests=dict(list(rests.items())[-_KEPT:]))
-        return bool(rests[key])
+    def turn(self, key: str, most: int) -> bool:
+        """Whether it is the turn of what was measured under a key: so many times in turn, then once not."""
+        turns = self._part("turns")
+        count = turns.pop(key, 0)
+        turns[key] = count + 1 if isinstance(count, int) and count < most else 0
+        self._write(turns=dict(list(turns.items())[-_KEPT:]))
+        return bool(turns[key])
 
     def verdicts(self, key: str) -> dict[int, BenchVerdict]:
         """The verdicts under a key, by the number of lanes."""
