@@ -97,14 +97,18 @@ class Changes:
                 with contextlib.suppress(KeyError):  # watchdog itself forgets a folder that was deleted
                     self._observer.unschedule(self._watched.pop(path).watch)
         new = [path for path in wanted if path not in self._watched]
-        try:
-            for path in new:
-                inode = _inode(path)
+        for path in new:
+            inode = _inode(path)
+            try:
                 watch = self._observer.schedule(self._handler, str(path), recursive=wanted[path])
-                self._watched[path] = _Watched(wanted[path], inode, watch)
-        except OSError as error:
-            self._say(f"cannot watch more folders ({error.strerror or error}); looking every {POLL_SECONDS} s instead")
-            self._poll = True
+            except FileNotFoundError:  # it went just now; the folder around it tells when it comes back
+                continue
+            except OSError as error:
+                reason = error.strerror or error
+                self._say(f"cannot watch more folders ({reason}); looking every {POLL_SECONDS} s instead")
+                self._poll = True
+                break
+            self._watched[path] = _Watched(wanted[path], inode, watch)
         return bool(new)
 
     def wait(self, longest: float | None = None) -> bool:
@@ -172,7 +176,7 @@ class Changes:
         if not deleted and not self._ignored.isdisjoint((path, *path.parents)):
             return True
         # An editor's own files, and the cache; what is renamed from one of them has another path as well.
-        roots = [root for root in self._watched if path.is_relative_to(root)]
+        roots = [root for root in tuple(self._watched) if path.is_relative_to(root)]
         parts = path.relative_to(max(roots, key=lambda root: len(root.parts))).parts if roots else (path.name,)
         return any(part.startswith(".") or part.endswith("~") for part in parts)
 

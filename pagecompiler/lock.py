@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -42,10 +43,11 @@ class PageLock:
             handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                # Its last holder may have removed the file between the two calls.
-                if path.exists() and path.stat().st_ino == os.fstat(handle).st_ino:
-                    self._handle, self._path = handle, path
-                    return
+                # Its last holder may have removed the file since it was opened.
+                with suppress(FileNotFoundError):
+                    if path.stat().st_ino == os.fstat(handle).st_ino:
+                        self._handle, self._path = handle, path
+                        return
             except BaseException:
                 os.close(handle)
                 raise

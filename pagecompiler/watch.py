@@ -203,8 +203,8 @@ class Watch:
         self._anew.discard(spec.path)
         self._built[spec.path] = _Built(inputs, settings, result.ok, others, _BUSY in codes)
         self.good_pages += result.ok
-        self._told(result, sources)
         self._audience.told(result, sources)
+        self._told(result, sources)
 
     def _check(self, state: BatchState) -> None:
         """Between two steps of a round: has what is being built been saved again?"""

@@ -10,6 +10,8 @@ import pytest
 
 from pagecompiler.changes import Changes
 from pagecompiler.commands.interrupts import Interrupts
+from pagecompiler.engine.llama import native_log as native_log_module
+from pagecompiler.engine.llama.native_log import LOG_WARN
 
 
 @pytest.fixture
@@ -42,6 +44,19 @@ def test_a_signal_in_a_callback_is_remembered(
         assert changes.closed and not changes.wait()
     finally:
         changes.close()
+
+
+def test_a_signal_while_llama_cpp_logs_raises_nothing_there(interrupts: Interrupts) -> None:
+    class Line(bytes):
+        def decode(self, *options: str) -> str:
+            exec("signal.raise_signal(signal.SIGINT)", vars(native_log_module) | {"signal": signal})
+            return "loaded"
+
+    log = native_log_module.NativeLog()
+    log.add(LOG_WARN, Line(b"loaded"))
+    assert log.text() == "loaded" and interrupts.received
+    with pytest.raises(KeyboardInterrupt):
+        interrupts.check()
 
 
 def test_elsewhere_it_raises_at_once(interrupts: Interrupts) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pagecompiler.commands.interrupts import INTERRUPTS
 from pagecompiler.commands.options import (
     build_options,
     chosen_model,
@@ -134,6 +135,7 @@ def _compile_one(
     with screen.progress() as progress:
 
         def listener(step: Progress) -> None:
+            INTERRUPTS.check()
             progress(step)
             recorder(step)
 

@@ -1,7 +1,8 @@
 """SIGINT and SIGTERM, remembered.
 
-The exception that a handler raises is dropped where Python happens to run a callback of a weak reference, and every
-import runs some. What goes on for long therefore asks whether it should have ended.
+The exception that a handler raises is dropped where Python happens to run a callback: of a weak reference, and every
+import runs some, or of llama.cpp, which logs while it loads. What goes on for long therefore asks whether it should
+have ended.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import sys
 from types import FrameType
 
 TERMINATED = 143
+_CALLED_BACK = ("pagecompiler.engine.llama.support", "pagecompiler.engine.llama.native_log")
 
 
 class Interrupts:
@@ -40,7 +42,8 @@ class Interrupts:
 
     def _hear(self, number: int, frame: FrameType | None) -> None:
         self._number = number
-        self.check()
+        if frame is None or frame.f_globals.get("__name__") not in _CALLED_BACK:
+            self.check()
 
 
 INTERRUPTS = Interrupts()

@@ -154,10 +154,13 @@ def test_ctrl_c_shows_the_figures_until_then(tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        assert process.stderr is not None
-        assert any("round 3 of 500" in line for line in process.stderr)
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        try:
+            assert process.stderr is not None
+            assert any("round 3 of 500" in line for line in process.stderr)
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert process.returncode == 130, err
     assert "INCOMPLETE: interrupted after" in out and "Traceback" not in err
     assert "kept for" not in err and not tuning_path().exists()

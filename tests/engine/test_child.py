@@ -19,7 +19,7 @@ from pagecompiler.engine.types import Completion, FinishReason, GenerationEvent,
 from pagecompiler.monitor import BlockMonitor
 
 PAGE = "<section><h1>{{1}}</h1></section>"
-LONG = "<p>" + "many words " * 20_000
+LONG = "<p>" + "{{1}} many words " * 15_000
 
 
 class SlowEngine(ScriptedEngine):

@@ -11,8 +11,8 @@ from pagecompiler.engine.llama.depth import Measured
 from pagecompiler.engine.llama.engine import LlamaEngine
 from pagecompiler.engine.llama.kinds import (
     KEPT_RUNS,
-    begins_without_guesses,
     choose_kind,
+    is_small,
     kinds_of,
     lead,
 )
@@ -49,18 +49,18 @@ def test_the_lead_is_that_of_the_best_depth_with_most_lanes():
 class Builds:
     """Builds with engines of `auto`, whose page takes so many seconds; guesses lead by what `acceptance` makes of it."""
 
-    def __init__(self, folder: Path, *seconds: float, acceptance: dict[str, float], last_first: bool = False) -> None:
+    def __init__(self, folder: Path, *seconds: float, acceptance: dict[str, float], small: bool = False) -> None:
         self._tuning = Tuning(folder / "tuning.json")
         self._seconds = dict(zip(KEYS, seconds, strict=True))
         self._acceptance = acceptance
-        self._last_first = last_first
+        self._small = small
 
     def __call__(self, count: int) -> list[str]:
         """The kinds of the next engines."""
         return [self._next() for _ in range(count)]
 
     def _next(self) -> str:
-        key = KEYS[choose_kind(self._tuning, KEYS, 5, last_first=self._last_first)]
+        key = KEYS[choose_kind(self._tuning, KEYS, 5, small=self._small)]
         self._tuning.keep_pace(key, Pace({5: Part(400, self._seconds[key])}))
         if key in self._acceptance:
             self._tuning.store(f"{key}0", Measured(STEPS, (self._acceptance[key],)))
@@ -89,13 +89,13 @@ def test_where_guesses_win_by_far_no_engine_is_made_with_fewer(tmp_path, accepta
     assert set(Builds(tmp_path, 3.0, 2.0, 1.0, acceptance=acceptance)(9)) == tried
 
 
-def test_a_small_model_begins_without_guesses(tmp_path):
-    builds = Builds(tmp_path, 1.6, 1.1, 1.0, acceptance=LEADS, last_first=True)
+def test_a_small_model_is_small(tmp_path):
+    builds = Builds(tmp_path, 1.6, 1.1, 1.0, acceptance={"mtp": 1.5, "lookup": 1.5}, small=True)
     assert builds(7) == ["none", "mtp", "lookup", "lookup", "none", "none", "none"]
-    assert begins_without_guesses(MINI, Plan(Decoding(), Method.MTP, lookup=True))
-    assert not begins_without_guesses(MINI, Plan(Decoding(draft_model=MINI), Method.DRAFT, lookup=True))
+    assert is_small(MINI, Plan(Decoding(), Method.MTP, lookup=True))
+    assert not is_small(MINI, Plan(Decoding(draft_model=MINI), Method.DRAFT, lookup=True))
     (tmp_path / "newer.gguf").write_bytes(b"GGUF\x63\0\0\0")
-    assert not begins_without_guesses(tmp_path / "newer.gguf", Plan(Decoding(), Method.PLAIN, lookup=True))
+    assert not is_small(tmp_path / "newer.gguf", Plan(Decoding(), Method.PLAIN, lookup=True))
 
 
 def test_engines_of_auto_keep_their_paces(tmp_path):

@@ -70,7 +70,7 @@ def test_every_request_ends_with_a_whole_answer(transport: tuple[str, str]) -> N
     engine = OpenAIEngine(choice.servers, choice.name, key=None)
     try:
         numbers = [
-            engine.submit(Request((Message("system", "s"), Message("user", f"block {n}")), 40 + n, f"b{n}"))
+            engine.submit(Request((Message("system", "s"), Message("user", f"block {n}")), 200 + n, f"b{n}"))
             for n in range(6)
         ]
         ended = {event.request: event.completion for event in engine.events() if event.completion}

@@ -106,8 +106,11 @@ def test_a_request_that_is_refused_leaves_nothing_behind():
 
 
 def test_a_cancelled_request_ends_and_the_others_go_on():
-    engine = ReplicatedEngine([lambda: ScriptedEngine(lambda request: "word " * 50)] * 2)
-    first, second = engine.submit(ask("a")), engine.submit(ask("b"))
+    def script(request: Request) -> str:
+        return "word " * (50 if request.label == "a" else 100_000)
+
+    engine = ReplicatedEngine([lambda: ScriptedEngine(script)] * 2)
+    first, second = engine.submit(ask("a")), engine.submit(ask("b", max_tokens=1_000_000))
     engine.cancel(99)
     engine.cancel(second)
     ended = answers(engine)

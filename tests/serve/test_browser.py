@@ -83,16 +83,21 @@ def wait_for_text(page: Page, text: str) -> None:
     wait_for(page, lambda: text in shown(page))
 
 
+def choose(page: Page, method: str) -> None:
+    """Choose a method; once the page is known nothing moves any more."""
+    expect(page.get_by_role("button", name="COMPILE")).to_be_enabled()
+    page.locator(f'input[value="{method}"]').check(force=True)
+
+
 def compile_anew(page: Page, running: Studio) -> PageResult:
     """Press COMPILE, and wait until the page shows all of that build."""
     expect(page.get_by_role("button", name="COMPILE")).to_be_enabled()
     number = int(page.locator("#lanes").get_attribute("data-build") or "0")
     page.get_by_role("button", name="COMPILE").click()
-    result = running.expect()
     expect(page.locator("#lanes")).to_have_attribute("data-build", str(number + 1))
     expect(page.locator("body")).to_have_attribute("data-state", "ok")
     expect(page.locator(".chips :not([data-state=built], [data-state=reused])")).to_have_count(0)
-    return result
+    return running.expect()
 
 
 def tokens(page: Page, lane: str) -> Locator:
@@ -180,8 +185,10 @@ def test_links_in_the_page_lead_to_other_pages_and_nowhere_else(browser: Browser
     save(other, spec_text("the other page"))
     save(spec, spec_text("'[there](other.html) [away](https://example.org/x) [up](#one)'"))
     running = studio(spec.parent)
+    assert running.expect().ok and running.expect().ok
     with visit(browser, f"{running.url}preview/page") as page:
         wait_for_text(page, "there")
+        expect(page.locator("body")).to_have_attribute("data-state", "ok")
         frame = page.frame_locator("#frames iframe:not(.behind)")
         frame.get_by_role("link", name="away").click()
         expect(page.locator("#state")).to_have_text("Not followed here: https://example.org/x")
@@ -198,7 +205,7 @@ def test_links_in_the_page_lead_to_other_pages_and_nowhere_else(browser: Browser
 
 def test_compile_fills_five_lanes(browser: Browser, mini: Studio) -> None:
     with visit(browser, mini.url) as page:
-        page.locator('input[value="mtp"]').check(force=True)
+        choose(page, "mtp")
         assert compile_anew(page, mini).html == mini.results[0].html
         for lane in ("style", "top", "upper", "lower", "bottom"):
             assert tokens(page, lane).count() > 20
@@ -254,7 +261,7 @@ def test_the_candidates_of_a_token(browser: Browser, mini: Studio) -> None:
 def test_every_method_gives_the_same_page(browser: Browser, mini: Studio) -> None:
     with visit(browser, mini.url) as page:
         for method in ("plain", "draft", "mtp", "lookup"):
-            page.locator(f'input[value="{method}"]').check(force=True)
+            choose(page, method)
             expect(page.locator("#method-note")).to_have_text(
                 f"The next build uses {method}; the model is loaded anew for it."
             )

@@ -11,7 +11,7 @@ from pathlib import Path
 from pagecompiler.engine.base import EngineError, ModelLoadError, PromptTooLongError
 from pagecompiler.engine.llama.chat import ChatTemplate, PromptWriter
 from pagecompiler.engine.llama.depth import Measured
-from pagecompiler.engine.llama.kinds import begins_without_guesses, choose_kind, kinds_of
+from pagecompiler.engine.llama.kinds import choose_kind, is_small, kinds_of
 from pagecompiler.engine.llama.lane import Job
 from pagecompiler.engine.llama.library import SUPPORTED_VERSION, Context, Model, native_support
 from pagecompiler.engine.llama.methods import (
@@ -96,7 +96,7 @@ class LlamaEngine:
         ]
         kind = 0
         if self._tuning is not None and len(kinds) > 1:
-            kind = choose_kind(self._tuning, keys, lanes, last_first=begins_without_guesses(path, plan))
+            kind = choose_kind(self._tuning, keys, lanes, small=is_small(path, plan))
         plan, self._tuning_key = kinds[kind], keys[kind]
         self._model = Model(
             path,

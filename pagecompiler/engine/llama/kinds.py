@@ -36,23 +36,24 @@ def kinds_of(plan: Plan) -> list[Plan]:
     return [*found, replace(plan, main=Method.PLAIN, lookup=False)] if plan.guesses else found
 
 
-def begins_without_guesses(path: Path, plan: Plan) -> bool:
-    """Whether the first engine on a machine does not guess: a small model writes a token as fast as it guesses one."""
+def is_small(path: Path, plan: Plan) -> bool:
+    """Whether a model may write a token as fast as it guesses one; not where a draft model was given."""
     try:
         return plan.decoding.draft_model is None and read_shape(path).parameters < SMALL_MODEL_PARAMETERS
     except ModelLoadError:  # a format newer than this reader: llama.cpp may know it
         return False
 
 
-def choose_kind(tuning: Tuning, keys: Sequence[str], lanes: int, *, last_first: bool = False) -> int:
+def choose_kind(tuning: Tuning, keys: Sequence[str], lanes: int, *, small: bool = False) -> int:
     """The kind of the next engine, of those in `kinds_of`; `keys` are what their measurements are stored under.
 
-    Where guesses win by far no kind with fewer of them is tried. With `last_first` the very first engine has none.
+    Where guesses win by far no kind with fewer of them is tried. The first engine of a small model does not guess, and
+    all its kinds are tried: what a step without guesses costs is mostly what the other kinds do beside it.
     """
     paces = [tuning.pace(key) for key in keys]
-    if last_first and not any(pace.runs for pace in paces):
+    if small and not any(pace.runs for pace in paces):
         return len(keys) - 1
-    reach = 1
+    reach = len(keys) if small else 1
     while reach < len(keys) and _may_lose(tuning, keys[reach - 1], lanes, last=reach == len(keys) - 1):
         reach += 1
     fastest = _fastest(paces[:reach])

@@ -14,6 +14,8 @@ let board = null;
 let head = null;
 let base = null; // the digest of the text that the editor started from
 let saved = "";
+let asked = 0; // how often the text was asked for: only the last answer counts
+let timed = null; // the build whose speed was noted
 let wanted = ""; // the method that was chosen and is on its way to the server
 let noted = ""; // the last line of the server that was shown
 let speeds = new Map(); // tokens a second of the last whole build, by method
@@ -25,7 +27,7 @@ const news = new News(page, true, { board: showBoard, page: showHead, log: showL
 
 byId("save").addEventListener("click", () => order(false));
 byId("compile").addEventListener("click", () => order(true));
-byId("load-theirs").addEventListener("click", loadSpec);
+byId("load-theirs").addEventListener("click", () => loadSpec(true));
 byId("keep-mine").addEventListener("click", keepMine);
 addEventListener("keydown", (event) => {
   if (!event.ctrlKey && !event.metaKey) return;
@@ -111,10 +113,17 @@ function say(text) {
 
 // The spec
 
-async function loadSpec() {
+/** Show the text of the file, but not in place of one that was edited meanwhile, unless that is `given up`. */
+async function loadSpec(givenUp = false) {
+  const number = ++asked;
   const query = new URLSearchParams({ page });
   try {
     const { text, digest } = await read(await fetch(`/spec?${query}`));
+    if (number !== asked) return;
+    if (isEdited() && !givenUp) {
+      showConflict(digest !== base);
+      return;
+    }
     base = digest;
     saved = editor.text = text;
     editor.field.readOnly = false;
@@ -219,5 +228,6 @@ function noteSpeed() {
     const place = document.querySelector(`[data-speed="${method}"]`);
     if (place) place.textContent = `${count(speed)}/s`;
   }
-  note("");
+  if (timed !== head.number) note("");
+  timed = head.number;
 }
