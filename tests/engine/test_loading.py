@@ -11,6 +11,8 @@ from pagecompiler.engine.base import OutOfMemoryError
 from pagecompiler.engine.hardware import Hardware
 from pagecompiler.engine.llama.engine import LlamaEngine
 from pagecompiler.engine.llama.loading import load_engine, memory_plan, this_machine
+from pagecompiler.engine.llama.pace import Pace, Part
+from pagecompiler.engine.llama.tuning import Tuning
 from pagecompiler.engine.memory import MIB, memory_need
 from pagecompiler.engine.planner import Machine
 from pagecompiler.engine.room import Demand
@@ -80,6 +82,17 @@ def test_what_is_planned_is_what_llama_cpp_is_asked_for(hybrid_path: Path) -> No
     with load_engine(hybrid_path, lanes=3, context_tokens=700, decoding=MTP) as engine:
         assert engine._context.tokens == plan.load.tokens
         assert engine._context.rollback == plan.load.depth
+
+
+def test_verbose_says_what_guesses_this_time(hybrid_path: Path, tmp_path: Path) -> None:
+    said = []
+    for _ in range(2):
+        with load_engine(
+            hybrid_path, lanes=2, context_tokens=512, verbose=True, decoding=Decoding(), tuning=tmp_path / "t.json"
+        ) as engine:
+            said.append(engine.notes[1])
+        Tuning(tmp_path / "t.json").keep_pace(engine.tuning_key, Pace({2: Part(400, 1.0)}))
+    assert said == ["auto: guesses by nothing this time", "auto: guesses by mtp and lookup this time"]
 
 
 def test_verbose_says_what_goes_where(hybrid_path: Path) -> None:

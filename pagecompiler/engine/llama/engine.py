@@ -46,8 +46,9 @@ class LlamaEngine:
     of them have. `kept_tokens` is the room of what prompts share, by default that of a lane. `decoding` says where
     guesses come from and how the model is laid onto the machine; `threads` and `gpu_layers` go before what its
     `hardware` says. `tuning` is a file that keeps what was measured; `deepest` bounds the guesses that memory is set
-    aside for. Raises ModelLoadError. `notes` say in one line each what is switched off and why. The thread that reads
-    `events()` runs the model; `submit`, `cancel` and `close` may be called from any thread.
+    aside for. Raises ModelLoadError. `notes` say in one line each what is switched off and why, `sources` what
+    guesses. The thread that reads `events()` runs the model; `submit`, `cancel` and `close` may be called from any
+    thread.
 
     >>> with LlamaEngine(Path("pagec-mini.gguf")) as engine:  # doctest: +SKIP
     ...     engine.submit(request)
@@ -98,6 +99,7 @@ class LlamaEngine:
         if self._tuning is not None and len(kinds) > 1:
             kind = choose_kind(self._tuning, keys, lanes, small=is_small(path, plan))
         plan, self._tuning_key = kinds[kind], keys[kind]
+        self.sources = plan.sources
         self._model = Model(
             path,
             gpu_layers=gpu_layers,

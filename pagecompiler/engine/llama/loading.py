@@ -86,6 +86,8 @@ def load_engine(
             problem, plan = error, smaller(plan, layers=max(1, plan.shape.layers // _LAYER_STEPS))
             continue
         said = [plan.describe()] if verbose else []
+        if verbose and decoding.method is Method.AUTO:
+            said.append(f"auto: guesses by {engine.sources} this time")
         said += _unused(decoding.hardware, plan.machine)
         said += _untrained(shared_room(need, lanes, context_tokens).lane, plan.shape.trained_context)
         engine.notes = (*said, *changes(wanted, plan), *plan.warnings(), *engine.notes)

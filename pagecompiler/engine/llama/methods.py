@@ -51,6 +51,16 @@ class Plan:
         """Whether anything drafts short guesses."""
         return self.lookup or self.main is not Method.PLAIN
 
+    @property
+    def sources(self) -> str:
+        """What guesses, in words.
+
+        >>> Plan(Decoding(), Method.MTP, lookup=True).sources
+        'mtp and lookup'
+        """
+        names = [self.main.value] if self.main is not Method.PLAIN else []
+        return " and ".join([*names, *(["lookup"] if self.lookup else [])]) or "nothing"
+
 
 def plan_methods(path: Path, decoding: Decoding) -> Plan:
     """Decide by the headers of the files, before anything is loaded.
