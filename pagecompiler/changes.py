@@ -101,7 +101,7 @@ class Changes:
             inode = _inode(path)
             try:
                 watch = self._observer.schedule(self._handler, str(path), recursive=wanted[path])
-            except FileNotFoundError:  # it went just now; the folder around it tells when it comes back
+            except FileNotFoundError:  # it went just now: the next call takes the folder around it
                 continue
             except OSError as error:
                 reason = error.strerror or error

@@ -33,6 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     try:
         args = None if arguments is None else list(arguments)
         code = cli.main(args=args, prog_name="pagec", standalone_mode=False)
+        INTERRUPTS.check()
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)

@@ -12,7 +12,7 @@ import sys
 from types import FrameType
 
 TERMINATED = 143
-_CALLED_BACK = ("pagecompiler.engine.llama.support", "pagecompiler.engine.llama.native_log")
+_CALLED_BACK = (("pagecompiler.engine.llama.support", "_log"), ("pagecompiler.engine.llama.native_log", "add"))
 
 
 class Interrupts:
@@ -42,7 +42,7 @@ class Interrupts:
 
     def _hear(self, number: int, frame: FrameType | None) -> None:
         self._number = number
-        if frame is None or frame.f_globals.get("__name__") not in _CALLED_BACK:
+        if frame is None or (frame.f_globals.get("__name__"), frame.f_code.co_name) not in _CALLED_BACK:
             self.check()
 
 

@@ -145,6 +145,19 @@ def test_the_last_layer_is_computed_for_all_rows_only_where_they_are_read(model,
     assert asked == [(False, True), (True, False)]
 
 
+def test_what_is_not_computed_changes_nothing(model_path):
+    model = Model(model_path)
+    found = []
+    for masked in (True, False):
+        context = make_context(model)
+        context._set_nextn(False, masked=masked)
+        decode(context, 0, TOKENS[:30], wanted=0)
+        found.append(decode(context, 0, TOKENS[30:], position=30))
+        context.close()
+    model.close()
+    np.testing.assert_allclose(*found, atol=0.02)
+
+
 def test_a_row_says_the_same_whatever_others_are_wanted(model_path):
     model = Model(model_path)
     alone, all_rows, late = make_context(model), make_context(model), make_context(model)

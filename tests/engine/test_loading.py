@@ -10,6 +10,7 @@ import pytest
 from pagecompiler.engine.base import OutOfMemoryError
 from pagecompiler.engine.hardware import Hardware
 from pagecompiler.engine.llama.engine import LlamaEngine
+from pagecompiler.engine.llama.kinds import pace_key
 from pagecompiler.engine.llama.loading import load_engine, memory_plan, this_machine
 from pagecompiler.engine.llama.pace import Pace, Part
 from pagecompiler.engine.llama.tuning import Tuning
@@ -91,8 +92,8 @@ def test_verbose_says_what_guesses_this_time(hybrid_path: Path, tmp_path: Path) 
             hybrid_path, lanes=2, context_tokens=512, verbose=True, decoding=Decoding(), tuning=tmp_path / "t.json"
         ) as engine:
             said.append(engine.notes[1])
-        Tuning(tmp_path / "t.json").keep_pace(engine.tuning_key, Pace({2: Part(400, 1.0)}))
-    assert said == ["auto: guesses by nothing this time", "auto: guesses by mtp and lookup this time"]
+        Tuning(tmp_path / "t.json").keep_pace(pace_key(engine.tuning_key, 2), Pace({2: Part(400, 1.0)}))
+    assert said == ["auto: guesses by nothing", "auto: guesses by mtp and lookup"]
 
 
 def test_verbose_says_what_goes_where(hybrid_path: Path) -> None:

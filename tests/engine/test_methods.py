@@ -354,12 +354,15 @@ def test_without_the_private_part_mtp_is_off_and_says_so(hybrid_path, evaluation
     evaluation_of(hybrid_path).check_approved(requests(), completions)
 
 
-def test_when_the_probe_fails_guesses_are_off_and_that_is_said(hybrid_path, evaluation_of, monkeypatch):
+def test_when_the_probe_fails_guesses_are_off_and_that_is_said(hybrid_path, evaluation_of, monkeypatch, tmp_path):
     monkeypatch.setattr(engine_module, "rollback_problem", lambda *arguments: "a rolled back state gives other logits")
-    with make_engine(hybrid_path, Decoding(Method.AUTO)) as engine:
+    monkeypatch.setattr(engine_module, "choose_kind", lambda *arguments, **more: 0)
+    with make_engine(hybrid_path, Decoding(Method.AUTO), tuning=tmp_path / "tuning.json") as engine:
+        assert engine.sources == "nothing" and engine._context.rollback == 0
         assert engine.notes == ("mtp is off: a rolled back state gives other logits",)
         completions = run(engine, requests())
         assert engine.stats().drafted == 0
+    assert not (tmp_path / "tuning.json").exists(), "it is no engine of its kind"
     evaluation_of(hybrid_path).check_approved(requests(), completions)
 
 

@@ -435,11 +435,14 @@ def test_a_measurement_asks_for_all_at_once(connect: Engines) -> None:
 
 
 def test_pages_stay_together_and_spread(connect: Engines) -> None:
-    with FakeServer() as one, FakeServer() as other:
+    async def late(stream: Stream) -> None:  # all are sent before the first is answered
+        await asyncio.sleep(0.5)
+        await answer(stream)
+
+    with FakeServer(act=late) as one, FakeServer(act=late) as other:
         run(connect(one, other), [ask(f"p{page}", page=page) for page in range(6) for _ in range(4)])
         pages = [{body["messages"][-1]["content"] for body in server.requests} for server in (one, other)]
-    assert pages[0] and pages[1] and not pages[0] & pages[1]
-    assert len(pages[0] | pages[1]) == 6
+    assert len(pages[0]) == len(pages[1]) == 3 and not pages[0] & pages[1]
 
 
 def test_a_server_that_dies_in_the_middle_loses_nothing(connect: Engines) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 import os
 from pathlib import Path
 
@@ -46,8 +48,21 @@ def test_a_damaged_file_is_as_good_as_none(tmp_path, content):
     path = tmp_path / "tuning.json"
     path.write_text(content)
     assert Tuning(path).load("a") is None
+    assert Tuning(path).pace("a") == Pace()
     Tuning(path).store("a", MEASURED)
     assert Tuning(path).load("a") == MEASURED
+
+
+@pytest.mark.parametrize("part", [[5, 400, 0], [5, 0, 1], [5, 400, math.inf], [5, math.nan, 1], [5, -1, -1]])
+def test_a_pace_that_cannot_be_is_not_compared(tmp_path, part):
+    path = tmp_path / "tuning.json"
+    entry = {"runs": math.inf, "parts": [part, [1, 400, 1.0]]}
+    path.write_text(
+        json.dumps({"version": 1, "paces": {"a": entry, "b": {"runs": "x", "parts": 3}}, "turns": {"a": {}}})
+    )
+    assert Tuning(path).pace("a").parts == {1: Part(400, 1.0)}
+    assert Tuning(path).pace("b") == Pace()
+    assert not Tuning(path).turn("a", 3) and Tuning(path).turn("a", 3)
 
 
 def test_it_is_the_turn_of_a_key_so_many_times_and_then_once_not(tmp_path):
@@ -63,14 +78,16 @@ def test_paces_are_added_up_and_recent_runs_count_more(tmp_path):
     assert tuning.pace("a") == Pace()
     tuning.keep_pace("a", Pace({5: Part(400, 1.0)}))
     tuning.keep_pace("a", Pace({5: Part(300, 2.0), 1: Part(100, 3.0)}))
-    tuning.keep_pace("a", Pace({5: Part(100, 9.0), READING: Part(900, 1.0)}))  # too short to tell
+    tuning.keep_pace("a", Pace({READING: Part(900, 1.0)}))  # nothing was written
     tuning.keep_pace("b", Pace({1: Part(400, 1.0)}))
     assert tuning.pace("a") == Pace({5: Part(500, 2.5), 1: Part(100, 3.0)}, runs=2)
+    tuning.keep_pace("b", Pace({1: Part(50, 1.0)}))
+    assert tuning.pace("b") == Pace({1: Part(400 * 0.5**0.25 + 50, 0.5**0.25 + 1.0)}, runs=1.25)
 
 
 def test_paces_are_compared_by_what_both_have_done():
-    slow = Pace({5: Part(100, 2.0), READING: Part(100, 0.2), 2: Part(10, 99.0)})
-    fast = Pace({5: Part(300, 3.0), READING: Part(100, 0.2), 1: Part(10, 99.0)})
+    slow = Pace({5: Part(100, 2.0), READING: Part(100, 0.2), 2: Part(10, 99.0), 1: Part(4, 9.0)})
+    fast = Pace({5: Part(300, 3.0), READING: Part(100, 0.2), 1: Part(90, 99.0)})
     assert fast.against(slow) == pytest.approx((400 * 0.01 + 200 * 0.002) / (400 * 0.02 + 200 * 0.002))
     assert slow.against(fast) == pytest.approx(1 / fast.against(slow))
     assert (
@@ -135,6 +152,7 @@ def test_auto_begins_with_the_verdicts_that_it_can_follow(main: Method, lookup: 
     verdicts = {1: BenchVerdict(1, Method.LOOKUP, 3, 1.1, ""), 5: WON}
     plan = follow(Plan(Decoding(), main, lookup), verdicts, 5)
     assert (plan.main, plan.opening) == (main, expected)
+    assert follow(Plan(Decoding(), main, lookup), verdicts, 3).opening == {}, "nothing is known of three"
 
 
 @pytest.mark.parametrize("method", [Method.PLAIN, Method.LOOKUP])

@@ -14,7 +14,7 @@ from pagecompiler.colour import contrast
 from pagecompiler.diagnostics import diagnostic
 from pagecompiler.engine.reference import write
 from pagecompiler.engine.scripted import ScriptedEngine
-from pagecompiler.engine.types import Candidate, TracedToken
+from pagecompiler.engine.types import Candidate, Decoding, Method, TracedToken
 from pagecompiler.models import ModelChoice, choose_model
 from pagecompiler.palette import palettes
 from pagecompiler.prompts import FORMAT
@@ -147,7 +147,7 @@ def test_texts_can_be_read_on_every_tone(dark: bool):
 
 def build_with_the_embedded_model(folder: Path):
     model, recorded = choose_model("pagec-mini"), Attempts()
-    source = EngineSource(model, engine_maker(model, lanes=5))
+    source = EngineSource(model, engine_maker(model, 5, Decoding(Method.MTP)))
     try:
         options = CompileOptions(cache_dir=folder / "cache", trace=True)
         return compile_spec(load_spec(ROOT / "specs" / "kettle.yaml"), source, options, recorded.hear), recorded

@@ -11,7 +11,7 @@ from pathlib import Path
 from pagecompiler.engine.base import EngineError, ModelLoadError, PromptTooLongError
 from pagecompiler.engine.llama.chat import ChatTemplate, PromptWriter
 from pagecompiler.engine.llama.depth import Measured
-from pagecompiler.engine.llama.kinds import choose_kind, is_small, kinds_of
+from pagecompiler.engine.llama.kinds import choose_kind, is_small, kinds_of, pace_key
 from pagecompiler.engine.llama.lane import Job
 from pagecompiler.engine.llama.library import SUPPORTED_VERSION, Context, Model, native_support
 from pagecompiler.engine.llama.methods import (
@@ -91,15 +91,11 @@ class LlamaEngine:
         build = f"{SUPPORTED_VERSION} {gpu_layers} {hardware}"
         self._free_choice = self._tuning is not None and decoding.method is Method.AUTO and not plan.opening
         kinds = kinds_of(plan) if self._free_choice else [plan]
-        keys = [
-            tuning_key(path, build=build, threads=self._threads or 0, method=kind.main if kind.guesses else "none")
-            for kind in kinds
-        ]
+        keys = [tuning_key(path, build=build, threads=self._threads or 0, method=drafts(kind)) for kind in kinds]
         kind = 0
         if self._tuning is not None and len(kinds) > 1:
             kind = choose_kind(self._tuning, keys, lanes, small=is_small(path, plan))
         plan, self._tuning_key = kinds[kind], keys[kind]
-        self.sources = plan.sources
         self._model = Model(
             path,
             gpu_layers=gpu_layers,
@@ -130,24 +126,31 @@ class LlamaEngine:
         rows = max(self._chunk, outputs)
         room, kept = self._lanes * self.context_tokens, self._kept_tokens or self.context_tokens
         tokens = room + kept + self._lanes * deepest  # guesses may reach over the end of an answer
-        self._context = Context(
-            self._model,
-            tokens=tokens,
-            sequences=self._lanes + KEEPERS,
-            rows=rows,
-            outputs=outputs,
-            threads=self._threads,
-            rollback=deepest if self._model.recurrent else 0,
-            taps=(NEXTN,) if plan.main is Method.MTP else (),
-            hardware=self._hardware,
-        )
+
+        def make_context() -> Context:
+            return Context(
+                self._model,
+                tokens=tokens,
+                sequences=self._lanes + KEEPERS,
+                rows=rows,
+                outputs=outputs,
+                threads=self._threads,
+                rollback=deepest if self._model.recurrent else 0,
+                taps=(NEXTN,) if plan.main is Method.MTP else (),
+                hardware=self._hardware,
+            )
+
+        self._context = make_context()
         problem = ""
         if plan.guesses:
             some = range(max(0, self._model.size - PROBE_TOKENS), self._model.size)
             problem = rollback_problem(self._context, tuple(some), deepest)
         if problem:
             plan, deepest = without_rollback(plan, problem), 0
-        self.notes = tuple(plan.notes)
+            self._free_choice = False
+            self._context.close()
+            self._context = make_context()
+        self.notes, self.sources = tuple(plan.notes), plan.sources
         try:
             self._guesses, self._draft_model = make_guesses(
                 plan, self._model, known=known[: plan.ways], deepest=deepest, rollback=self._context.rollback,
@@ -219,7 +222,7 @@ class LlamaEngine:
 
     @property
     def tuning_key(self) -> str:
-        """Under this, with the number of a way behind it, `auto` looks for what was measured of this main drafter."""
+        """Under this, with the number of a way behind it, `auto` looks for what was measured of this kind of engine."""
         return self._tuning_key
 
     def close(self) -> None:
@@ -231,7 +234,7 @@ class LlamaEngine:
                 for way, measured in enumerate(self._guesses.ways.measured()):
                     self._tuning.store(self._tuning_key + str(way), measured)
             if self._tuning and self._free_choice:
-                self._tuning.keep_pace(self._tuning_key, self._guesses.pace)
+                self._tuning.keep_pace(pace_key(self._tuning_key, self._lanes), self._guesses.pace)
             self._tuning = None
             self._guesses.close()
             self._context.close()
@@ -244,6 +247,13 @@ class LlamaEngine:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+def drafts(plan: Plan) -> str:
+    """What guesses, with the file that drafts: another one may be faster."""
+    if plan.decoding.draft_model is None or plan.main is Method.PLAIN:
+        return plan.kind
+    return f"{plan.kind} {plan.decoding.draft_model.resolve()} {plan.decoding.draft_model.stat().st_mtime_ns}"
 
 
 def model_template(model: Model) -> ChatTemplate:

@@ -23,17 +23,15 @@ from pagecompiler.engine.types import Method
 
 DRAFTERS_LEAD = 1.5  # more than what is saved where no model drafts
 MATCHES_LEAD = 1.2  # more than what is saved where nothing guesses
-JUDGED_RUNS = 2  # engines of a kind, before another one is preferred
-CLEARLY = 1.2  # one is enough of a kind that takes so much longer
-KEPT_RUNS = 15  # engines in turn of the fastest kind
+JUDGED_RUNS = 2  # of a kind, before another one is preferred
+CLEARLY = 1.4  # one is enough of a kind that takes so much longer, though its first one tries depths
+KEPT_RUNS = 16  # engines in turn of the fastest kind; even, so that two callers in turn both get the other kinds
 
 
 def kinds_of(plan: Plan) -> list[Plan]:
-    """The plan itself, and those with fewer sources of guesses, down to none."""
-    found = [plan]
-    if plan.lookup and plan.main is not Method.PLAIN:
-        found.append(replace(plan, main=Method.PLAIN))
-    return [*found, replace(plan, main=Method.PLAIN, lookup=False)] if plan.guesses else found
+    """The plan of `auto` itself, and those with fewer sources of guesses, down to none."""
+    alone = [replace(plan, main=Method.PLAIN)] if plan.main is not Method.PLAIN else []
+    return [plan, *alone, replace(plan, main=Method.PLAIN, lookup=False)]
 
 
 def is_small(path: Path, plan: Plan) -> bool:
@@ -47,10 +45,11 @@ def is_small(path: Path, plan: Plan) -> bool:
 def choose_kind(tuning: Tuning, keys: Sequence[str], lanes: int, *, small: bool = False) -> int:
     """The kind of the next engine, of those in `kinds_of`; `keys` are what their measurements are stored under.
 
-    Where guesses win by far no kind with fewer of them is tried. The first engine of a small model does not guess, and
-    all its kinds are tried: what a step without guesses costs is mostly what the other kinds do beside it.
+    Counts the turn. Where guesses win by far no kind with fewer of them is tried. The first engine of a small model
+    does not guess, and all its kinds are tried: what a step without guesses costs in the other kinds is mostly what
+    they do beside it.
     """
-    paces = [tuning.pace(key) for key in keys]
+    paces = [tuning.pace(pace_key(key, lanes)) for key in keys]
     if small and not any(pace.runs for pace in paces):
         return len(keys) - 1
     reach = len(keys) if small else 1
@@ -61,9 +60,14 @@ def choose_kind(tuning: Tuning, keys: Sequence[str], lanes: int, *, small: bool 
     if untold:
         return min(untold, key=lambda kind: paces[kind].runs)
     others = [kind for kind in range(reach) if kind != fastest]
-    if not others or tuning.turn(keys[fastest], KEPT_RUNS):
+    if not others or tuning.turn(pace_key(keys[fastest], lanes), KEPT_RUNS):
         return fastest
     return min(others, key=lambda kind: paces[kind].runs)
+
+
+def pace_key(key: str, lanes: int) -> str:
+    """What the pace of engines with so many lanes is stored under."""
+    return f"{key} {lanes}"
 
 
 def lead(known: Measured, lanes: int) -> float:
@@ -98,4 +102,4 @@ def _fastest(paces: Sequence[Pace]) -> int:
 def _judged(pace: Pace, fastest: Pace) -> bool:
     """Whether enough is known of a kind."""
     ratio = pace.against(fastest)
-    return pace.runs >= JUDGED_RUNS or (ratio is not None and ratio >= CLEARLY)
+    return pace.runs >= JUDGED_RUNS or (pace.runs >= 1 and ratio is not None and ratio >= CLEARLY)

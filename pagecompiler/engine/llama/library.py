@@ -274,7 +274,7 @@ class Context:
                 raise ModelLoadError(f"{model.path} has no layer {tap}")
             self._open_tap(tap)
         if not taps and not mtp and native_support().nextn:
-            # Models with an MTP block else compute their whole last layer for the rows of prompts, which only it reads.
+            # Else some architectures compute their whole last layer for all rows of prompts, which only MTP reads.
             self._set_nextn(False, masked=True)
 
     def _set_nextn(self, kept: bool, *, masked: bool) -> None:

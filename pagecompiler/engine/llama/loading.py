@@ -87,7 +87,7 @@ def load_engine(
             continue
         said = [plan.describe()] if verbose else []
         if verbose and decoding.method is Method.AUTO:
-            said.append(f"auto: guesses by {engine.sources} this time")
+            said.append(f"auto: guesses by {engine.sources}")
         said += _unused(decoding.hardware, plan.machine)
         said += _untrained(shared_room(need, lanes, context_tokens).lane, plan.shape.trained_context)
         engine.notes = (*said, *changes(wanted, plan), *plan.warnings(), *engine.notes)

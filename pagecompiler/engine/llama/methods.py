@@ -52,6 +52,11 @@ class Plan:
         return self.lookup or self.main is not Method.PLAIN
 
     @property
+    def kind(self) -> str:
+        """The first of what guesses: mtp, draft, lookup; or plain."""
+        return self.main.value if self.main is not Method.PLAIN or not self.lookup else Method.LOOKUP.value
+
+    @property
     def sources(self) -> str:
         """What guesses, in words.
 
@@ -92,10 +97,12 @@ def follow(plan: Plan, verdicts: Mapping[int, BenchVerdict], lanes: int) -> Plan
     """The plan of `auto` after a bench: it opens with the ways and depths that were best, as far as it has them.
 
     Where no model that drafts won with this number of lanes none is loaded, and where nothing won nothing guesses: to
-    follow the text costs time even when nothing is guessed.
+    follow the text costs time even when nothing is guessed. Without a verdict for this number of lanes nothing changes.
     """
     best = verdicts.get(lanes)
-    if best is not None and best.method in (Method.PLAIN, Method.LOOKUP):
+    if best is None:
+        return plan
+    if best.method in (Method.PLAIN, Method.LOOKUP):
         plan = replace(plan, main=Method.PLAIN, lookup=best.method is Method.LOOKUP)
     ways = {Method.PLAIN: 0, plan.main: 0}
     if plan.lookup:

@@ -1,7 +1,7 @@
-"""How fast an engine was all in all, to compare one that has a model that drafts with one that has none.
+"""How fast an engine was all in all, to compare kinds of engines (`kinds.py`).
 
-`Depth` compares steps within one engine. There a step without guesses costs more than in an engine without a drafter,
-which notes no hidden rows, keeps no snapshots and reads each prompt once. So both are made, on real builds.
+`Depth` compares steps within one engine. There a step without guesses costs more than in an engine that never guesses,
+which notes no hidden rows, keeps no snapshots and reads each prompt once.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 READING = 0  # in place of a number of lanes: the tokens of prompts
-FEWEST_TOKENS = 200.0  # a shorter run says nothing
-KEPT = 0.5  # the weight of all former runs together
+WHOLE_RUN = 200.0  # so many tokens are a run, fewer are a part of one
+FEWEST_TOKENS = 20.0  # of a number of lanes, to compare two paces there
+KEPT = 0.5  # the weight of all that was before a run
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +23,14 @@ class Part:
     seconds: float
 
 
+_NOTHING = Part(0.0, 0.0)
+
+
 @dataclass(slots=True)
 class Pace:
-    """Tokens and the seconds of their steps, trials included, by the number of live lanes; of `runs` engines.
+    """Tokens and the seconds of their steps, trials included, by the number of live lanes; of `runs` whole runs.
+
+    Strides over a previous answer are left out: their cost is that of the edit.
 
     >>> slow, fast = Pace({5: Part(100, 2.0), 1: Part(10, 1.0)}), Pace({5: Part(50, 0.5)})
     >>> fast.against(slow)
@@ -32,24 +38,25 @@ class Pace:
     """
 
     parts: dict[int, Part] = field(default_factory=dict)
-    runs: int = 0
+    runs: float = 0.0
 
     def add(self, lanes: int, tokens: int, seconds: float) -> None:
         """A step of so many lanes."""
-        part = self.parts.get(lanes, Part(0, 0))
+        part = self.parts.get(lanes, _NOTHING)
         self.parts[lanes] = Part(part.tokens + tokens, part.seconds + seconds)
 
     @property
-    def tells(self) -> bool:
-        """Whether enough was written to say anything."""
-        return sum(part.tokens for lanes, part in self.parts.items() if lanes != READING) >= FEWEST_TOKENS
+    def size(self) -> float:
+        """What was written, in runs: at most one."""
+        return min(1.0, sum(part.tokens for lanes, part in self.parts.items() if lanes != READING) / WHOLE_RUN)
 
     def after(self, former: Pace) -> Pace:
-        """This run together with the former ones."""
-        parts: dict[int, Part] = {lanes: Part(KEPT * p.tokens, KEPT * p.seconds) for lanes, p in former.parts.items()}
-        pace = Pace(parts, former.runs + 1)
+        """What this engine did together with what others did before it."""
+        kept = KEPT**self.size
+        parts: dict[int, Part] = {lanes: Part(kept * p.tokens, kept * p.seconds) for lanes, p in former.parts.items()}
+        pace = Pace(parts, former.runs + self.size)
         for lanes, part in self.parts.items():
-            known = parts.get(lanes, Part(0, 0))
+            known = parts.get(lanes, _NOTHING)
             parts[lanes] = Part(known.tokens + part.tokens, known.seconds + part.seconds)
         return pace
 
@@ -66,5 +73,5 @@ class Pace:
         return {
             lanes: part.seconds / part.tokens
             for lanes, part in self.parts.items()
-            if part.tokens > 0 and lanes in wanted and wanted[lanes].tokens > 0
+            if min(part.tokens, wanted.get(lanes, _NOTHING).tokens) >= FEWEST_TOKENS
         }

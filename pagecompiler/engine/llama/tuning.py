@@ -1,7 +1,7 @@
 """What was measured, kept for the next run: per machine, model file and build of llama.cpp.
 
 What steps cost and how many guesses were approved, which `auto` follows while it runs; the verdicts of `pagec bench`,
-which it starts from; and how fast whole engines were, with a model that drafts and without, and whose turn it is.
+which it starts from; and how fast whole engines of each kind were, and whose turn it is.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import math
 import os
 import platform
 import tempfile
@@ -90,13 +91,14 @@ class Tuning:
         try:
             entry = self._part("paces")[key]
             parts = {int(lanes): Part(float(tokens), float(seconds)) for lanes, tokens, seconds in entry["parts"]}
-            return Pace(parts, int(entry["runs"]))
-        except (KeyError, TypeError, ValueError):
+            usable = {n: p for n, p in parts.items() if 0 < p.tokens < math.inf and 0 < p.seconds < math.inf}
+            return Pace(usable, float(entry["runs"]))
+        except (KeyError, TypeError, ValueError, OverflowError):
             return Pace()
 
     def keep_pace(self, key: str, pace: Pace) -> None:
-        """Add a run to those under a key, if it was long enough to tell anything."""
-        if not pace.tells:
+        """Add what an engine did to what is known under a key."""
+        if not pace.size:
             return
         paces = self._part("paces")
         former = self.pace(key)

@@ -16,7 +16,8 @@ let base = null; // the digest of the text that the editor started from
 let saved = "";
 let asked = 0; // how often the text was asked for: only the last answer counts
 let timed = null; // the build whose speed was noted
-let wanted = ""; // the method that was chosen and is on its way to the server
+let wanted = ""; // the method that was chosen last and is on its way to the server
+let choices = 0;
 let noted = ""; // the last line of the server that was shown
 let speeds = new Map(); // tokens a second of the last whole build, by method
 
@@ -128,6 +129,7 @@ async function loadSpec(givenUp = false) {
     saved = editor.text = text;
     editor.field.readOnly = false;
   } catch (error) {
+    if (number !== asked) return;
     editor.field.readOnly = true;
     say(error.message);
   }
@@ -193,6 +195,7 @@ async function makeMethods() {
 }
 
 async function chooseMethod(method) {
+  const number = ++choices;
   wanted = method;
   try {
     await news.known;
@@ -202,7 +205,7 @@ async function chooseMethod(method) {
   } catch (error) {
     note(error.message);
   }
-  if (wanted === method) wanted = "";
+  if (number === choices) wanted = "";
   showMethod();
 }
 
