@@ -33,7 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     try:
         args = None if arguments is None else list(arguments)
         code = cli.main(args=args, prog_name="pagec", standalone_mode=False)
-        INTERRUPTS.check()
+        if code is None:  # it ended by itself; `watch` ends with 0 after Ctrl-C
+            INTERRUPTS.check()
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)

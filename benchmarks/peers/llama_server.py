@@ -5,7 +5,7 @@
 
 Server: built from the same llama.cpp, default flags but `-np 5 -kvu`, and `--spec-type draft-mtp --spec-draft-n-max N`
 (or `draft-simple`, with pagec-mini's draft model) for its drafting arms; a fresh process each run, on loopback.
-pagec: a fresh engine each run; `auto` starts from what four runs before stored, as in the fifth build on a machine.
+pagec: a fresh engine each run; `auto` starts from what six runs before stored, as in the seventh build on a machine.
 One short request first, so that both are warm. Both get the tokens of pagec's rendered prompts at once and write as
 many tokens as pagec's plain run wrote for the prompt, arg-max. Each round runs every arm once, the order is rotated.
 Figures: time from the first request to the last answer, prompts included, and tokens a second while decoding; the
@@ -50,7 +50,7 @@ from pagecompiler.engine.types import Request
 
 LANES = 5
 PLAIN_RATIO, MTP_RATIO, TIME_RATIO, TIME_STRETCH = 1.0, 1.1, 0.85, 0.75
-LEARNING_RUNS = 4
+LEARNING_RUNS = 6
 SPEC_TYPES = {"mtp": "draft-mtp", "draft": "draft-simple"}
 SET_BY_PAGEC = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "GGML_NO_BACKTRACE")  # for its own process only
 
