@@ -6,6 +6,8 @@ colour contrast is computed where colours are made. Nothing here knows of models
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from pagecompiler.checks.head import check_head
 from pagecompiler.checks.links import check_links
 from pagecompiler.checks.markup import (
@@ -22,6 +24,9 @@ from pagecompiler.diagnostics import Diagnostic, Span, diagnostic
 
 MAX_FRAGMENT_CHARACTERS = 100_000
 """Longer fragments are refused unread; the longest legal block has about a tenth of it."""
+
+REMEMBERED_FRAGMENTS = 512
+"""A page has a dozen, and most have a few thousand characters."""
 
 
 def validate_page(html: str, *, language: str | None = None) -> tuple[Diagnostic, ...]:
@@ -47,9 +52,11 @@ def validate_page(html: str, *, language: str | None = None) -> tuple[Diagnostic
     return _in_order(tree)
 
 
+@lru_cache(REMEMBERED_FRAGMENTS)
 def validate_fragment(html: str) -> tuple[Diagnostic, ...]:
     """Every finding about one block as a model wrote it, slots and all; spans count in the fragment.
 
+    The last ones are remembered: of the fragments of a page that is built again few are new.
     Take it before anything repairs the markup. Ids, alt texts and landmarks are added later and are not
     missed here. Never raises, whatever the text.
 
