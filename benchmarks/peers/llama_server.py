@@ -226,10 +226,11 @@ def main() -> None:
         wanted = PLAIN_RATIO if way == "plain" else MTP_RATIO
         asked = f", wanted {wanted}: {verdict(figure.median >= wanted)}" if not way.startswith("draft") else ""
         print(f"decoding, {way} to {way}: {figure}{asked}")
-    theirs = best({name: runs for name, runs in results.items() if "mtp" in name}, "server", "decode_rate")
-    ours = best({name: runs for name, runs in results.items() if "mtp" in name}, "pagec", "decode_rate")
-    figure = ratio(ours, theirs, "decode_rate")
-    print(f"decoding, {ours} to {theirs}: {figure}, wanted {MTP_RATIO}: {verdict(figure.median >= MTP_RATIO)}")
+    with_mtp = {name: runs for name, runs in results.items() if "mtp" in name}
+    if with_mtp:
+        theirs, ours = best(with_mtp, "server", "decode_rate"), best(with_mtp, "pagec", "decode_rate")
+        figure = ratio(ours, theirs, "decode_rate")
+        print(f"decoding, {ours} to {theirs}: {figure}, wanted {MTP_RATIO}: {verdict(figure.median >= MTP_RATIO)}")
     without_drafts = {name: runs for name, runs in results.items() if "draft" not in name}
     for arms in [without_drafts, results] if len(without_drafts) < len(results) else [results]:
         fastest = best(arms, "server", "seconds")

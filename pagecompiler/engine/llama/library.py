@@ -6,7 +6,6 @@ would be filled wrongly without any error. Native log lines are kept and put int
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import importlib
 from collections.abc import Sequence
@@ -34,6 +33,7 @@ from pagecompiler.engine.llama.support import (
     NativeSupport,
     device_list,
     devices,
+    inner_layers,
     native,
     native_support,
     start_llama_cpp,
@@ -285,7 +285,7 @@ class Context:
         if tap == NEXTN:
             self._set_nextn(True, masked=False)
         else:
-            _inner_layers("set", None, ctypes.c_uint32, ctypes.c_bool)(self._pointer, tap, True)
+            inner_layers("set", None, ctypes.c_uint32, ctypes.c_bool)(self._pointer, tap, True)
 
     def _make_batch(self, rows: int) -> None:
         """One batch for all decodes, over arrays that are filled by slices."""
@@ -341,7 +341,7 @@ class Context:
         if tap == NEXTN:
             rows = importlib.import_module("llama_cpp.llama_cpp_ext").llama_get_embeddings_nextn(self._pointer)
         else:
-            rows = _inner_layers("get", ctypes.POINTER(ctypes.c_float), ctypes.c_uint32)(self._pointer, tap)
+            rows = inner_layers("get", ctypes.POINTER(ctypes.c_float), ctypes.c_uint32)(self._pointer, tap)
         return self._hidden_rows[tap].rows(rows, self._last_rows)
 
     def save(self, sequence: int) -> SavedState | None:
@@ -396,15 +396,3 @@ class _Table:
         if address != self._address:
             self._array, self._address = np.ctypeslib.as_array(pointer, self._shape), address
         return self._array[:count]
-
-
-def _inner_layers(verb: str, result: object, *arguments: object) -> Any:
-    """llama.cpp's private access to the input rows of a layer; llama-cpp-python does not bind it."""
-    last = "jb" if verb == "set" else "j"
-    plain = f"llama_{verb}_embeddings_layer_inp"
-    for name in (plain, f"_Z{len(plain)}{plain}P13llama_context{last}"):
-        with contextlib.suppress(AttributeError):
-            function = getattr(native._lib, name)
-            function.argtypes, function.restype = [native.llama_context_p_ctypes, *arguments], result
-            return function
-    raise ModelLoadError("this llama.cpp does not give access to inner layers")

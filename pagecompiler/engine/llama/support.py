@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import importlib
 import os
@@ -122,3 +123,18 @@ def start_llama_cpp() -> None:
         )
     native.llama_log_set(_log_callback, ctypes.c_void_p(0))
     native.llama_backend_init()
+
+
+def inner_layers(verb: str, result: object, *arguments: object) -> Any:
+    """llama.cpp's private access to the input rows of a layer; llama-cpp-python does not bind it.
+
+    Raises ModelLoadError where there is none.
+    """
+    last = "jb" if verb == "set" else "j"
+    plain = f"llama_{verb}_embeddings_layer_inp"
+    for name in (plain, f"_Z{len(plain)}{plain}P13llama_context{last}"):
+        with contextlib.suppress(AttributeError):
+            function = getattr(native._lib, name)
+            function.argtypes, function.restype = [native.llama_context_p_ctypes, *arguments], result
+            return function
+    raise ModelLoadError("this llama.cpp does not give access to inner layers")
