@@ -34,9 +34,11 @@ from pagecompiler.engine.child import ChildEngine
 from pagecompiler.engine.replicas import ReplicatedEngine
 from pagecompiler.engine.types import Decoding, Prefer
 from pagecompiler.folder import FolderSpec, find_specs
+from pagecompiler.link import make_element
 from pagecompiler.models import choose_model
 from pagecompiler.page_build import PageBuild
 from pagecompiler.spec import load_spec
+from pagecompiler.validate import validate_fragment
 from pagecompiler.watch import Watch
 
 ROUNDS = 5
@@ -172,6 +174,9 @@ def item(model: str) -> None:
 
         def build(items: int, *, read: bool) -> PageResult:
             spec.write_text(page_of(16, items=items), encoding="utf-8")
+            if not read:
+                for remembered in (make_element, validate_fragment):
+                    remembered.cache_clear()
             options = CompileOptions(output=Path(name) / "page.html", cache_dir=cache, read_cache=read)
             result = compile_spec(load_spec(spec), source, options)
             if not result.ok:

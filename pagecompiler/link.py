@@ -1,15 +1,16 @@
 """Linking: the spec's texts, links and images go into the numbered slots of a fragment, escaped for their place.
 
 One pass over the parsed fragment; inserted text is never scanned again. A fragment that breaks a rule yields
-diagnostics and no element.
+diagnostics and no element. What was linked last is remembered: of a page that is built again few blocks are new.
 """
 
 from __future__ import annotations
 
 import copy
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from bs4 import BeautifulSoup, Tag
 from bs4.element import NavigableString
@@ -21,12 +22,13 @@ from pagecompiler.diagnostics import Diagnostic
 from pagecompiler.highlight import highlight
 from pagecompiler.inline import InlineElement, InlineNode, render_inline
 from pagecompiler.numbers import parse_number
-from pagecompiler.placement import check_placement, slot_name
+from pagecompiler.placement import Problem, check_placement, slot_name
 from pagecompiler.plan import Block
+from pagecompiler.serialise import serialise
 from pagecompiler.slots import Path, Role, Slot
 from pagecompiler.spec import LoadedSpec
 from pagecompiler.trees import classes, common_ancestor, contains, follow, steps
-from pagecompiler.validate import validate_fragment
+from pagecompiler.validate import REMEMBERED_FRAGMENTS, validate_fragment
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +42,32 @@ class LinkContext:
 
 @dataclass(slots=True)
 class LinkedBlock:
-    """A block's finished element (None when `diagnostics` is not empty) and the bar shares that it uses."""
+    """A block's finished element as HTML (None when `diagnostics` is not empty) and the bar shares that it uses."""
 
     block: Block
-    element: Tag | None
+    html: str | None
     diagnostics: tuple[Diagnostic, ...] = ()
     shares: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """All of the page that a block's element depends on. `images` are the files of its image slots, by `src`."""
+
+    images: tuple[tuple[str, Asset], ...]
+    names_landmark: bool
+    navigation: str
+    language: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """What a fragment became: HTML (None with problems), the bar shares in it, and the words that the model wrote."""
+
+    html: str | None
+    problems: tuple[Problem, ...]
+    shares: frozenset[int]
+    own_words: tuple[str, ...]
 
 
 def link(block: Block, fragment: str, context: LinkContext) -> LinkedBlock:
@@ -53,69 +75,96 @@ def link(block: Block, fragment: str, context: LinkContext) -> LinkedBlock:
 
     Diagnostics point to the block or the text in the spec; their message says what the fragment does.
     """
-    linker = _Linker(block, context)
-    linker.run(fragment)
-    if linker.diagnostics:
-        return LinkedBlock(block, None, tuple(linker.diagnostics))
-    return LinkedBlock(block, linker.root, shares=frozenset(linker.shares))
+    element = make_element(block, fragment, _surroundings(block, context))
+    diagnostics = tuple(_diagnostics(block, element, context))
+    return LinkedBlock(block, None if diagnostics else element.html, diagnostics, element.shares)
 
 
-def link_partial(block: Block, fragment: str, context: LinkContext) -> Tag | None:
+def link_partial(block: Block, fragment: str, context: LinkContext) -> str | None:
     """The element of a block that is still being written, as far as it goes: for the eye, never for a page.
 
     Only what the rules allow comes through, open elements are closed, and texts stand in the slots that are there.
     None when there is nothing to show yet, or something that is not allowed.
     """
-    linker = _Linker(block, context, partial=True)
-    linker.run(fragment)
-    return None if linker.diagnostics else linker.root
+    element = _Linker(block, _surroundings(block, context), partial=True).run(fragment)
+    return None if any(_diagnostics(block, element, context)) else element.html
+
+
+@lru_cache(REMEMBERED_FRAGMENTS)
+def make_element(block: Block, fragment: str, surroundings: Surroundings) -> Element:
+    """The part of linking that depends on nothing else; the last results are remembered."""
+    return _Linker(block, surroundings).run(fragment)
+
+
+def _surroundings(block: Block, context: LinkContext) -> Surroundings:
+    page = context.loaded.page
+    section = page.sections[int(block.path[1])] if block.path[0] == "sections" else None
+    sources = [slot.image.src for slot in block.structure.slots if slot.image is not None]
+    return Surroundings(
+        tuple((src, context.assets[src]) for src in sources),
+        (section is not None or block.kind == "hero") and _is_unique(block.structure.slots[0].values[0], page),
+        context.labels["main_navigation"],
+        section.language if isinstance(section, schema.Code) else None,
+    )
+
+
+def _is_unique(heading: str, page: schema.PageSpec) -> bool:
+    """Whether no other section has that heading, so that it can name a landmark."""
+    headings = [page.hero.heading, *(section.heading for section in page.sections)]
+    # Names that differ only in case are one name for those who hear them.
+    return [other.casefold() for other in headings].count(heading.casefold()) == 1
+
+
+def _diagnostics(block: Block, element: Element, context: LinkContext) -> Iterator[Diagnostic]:
+    problems = [(problem.code, problem.message, problem.path or block.path) for problem in element.problems]
+    brief = block.structure.brief
+    if brief is not None and not problems:
+        found = check_own_words(element.own_words, block.structure.kind, brief, context.loaded.page)
+        problems = [(problem.code, problem.message, (*block.path, "brief")) for problem in found]
+    for code, message, path in problems:
+        yield context.loaded.diagnostic(code, f"block `{block.name}`: {message}", path)
 
 
 @dataclass(slots=True)
 class _Linker:
     block: Block
-    context: LinkContext
+    surroundings: Surroundings
     partial: bool = False
-    diagnostics: list[Diagnostic] = field(default_factory=list)
-    root: Tag | None = None
+    problems: list[Problem] = field(default_factory=list)
     soup: BeautifulSoup = field(default_factory=lambda: BeautifulSoup("", "html.parser"))
     shares: set[int] = field(default_factory=set)
     placed: dict[int, list[Tag]] = field(default_factory=dict)
     inserted: set[int] = field(default_factory=set)
 
-    def run(self, fragment: str) -> None:
+    def run(self, fragment: str) -> Element:
         if not fragment:
             self.error("E0401", "the model wrote no markup")
         for finding in validate_fragment(fragment) if not self.partial else ():
             where = f" (line {finding.span.line} of the fragment)" if finding.span else ""
             self.error("E0402", f"{finding.message}{where}")
-        if self.diagnostics:
-            return
+        if self.problems:
+            return self.refused()
         # A second parse: validate_fragment took the error list, this is the tree that browsers would build.
         self.soup = BeautifulSoup(fragment, "html5lib")
         placement = check_placement(self.block, self.soup.body or self.soup, partial=self.partial)
-        for problem in placement.problems:
-            self.error(problem.code, problem.message, problem.path)
-        self.check_brief(placement.own_words)
-        if placement.root is None or self.diagnostics:
-            return
-        root = self.root = placement.root
+        self.problems += placement.problems
+        root = placement.root
+        if root is None or self.problems:
+            return self.refused()
         self.placed = {number: [tag] for number, tag in placement.placed.items()}
         self.fill_bars(root)
         self.expand_repeats(root)
         self.fill()
         self.add_semantics(root)
+        if self.problems:
+            return self.refused()
+        return Element(serialise(root), (), frozenset(self.shares), placement.own_words)
 
-    def check_brief(self, own_words: tuple[str, ...]) -> None:
-        structure = self.block.structure
-        if structure.brief is not None and not self.diagnostics:
-            page = self.context.loaded.page
-            for found in check_own_words(own_words, structure.kind, structure.brief, page):
-                self.error(found.code, found.message, (*self.block.path, "brief"))
+    def refused(self) -> Element:
+        return Element(None, tuple(self.problems), frozenset(), ())
 
     def error(self, code: str, message: str, path: Path | None = None) -> None:
-        text = f"block `{self.block.name}`: {message}"
-        self.diagnostics.append(self.context.loaded.diagnostic(code, text, path or self.block.path))
+        self.problems.append(Problem(code, message, path))
 
     def fill_bars(self, root: Tag) -> None:
         """Give each bar of a chart the whole percent of the largest value as its class."""
@@ -198,10 +247,8 @@ class _Linker:
         return tag
 
     def code_nodes(self, code: str) -> list[Tag | NavigableString]:
-        section = self.context.loaded.page.sections[int(self.block.path[1])]
-        language = section.language if isinstance(section, schema.Code) else None
         nodes: list[Tag | NavigableString] = []
-        for style, text in highlight(code, language):
+        for style, text in highlight(code, self.surroundings.language):
             if style:
                 span = self.soup.new_tag("span", attrs={"class": style})
                 span.append(self.spec_text(text))
@@ -213,7 +260,7 @@ class _Linker:
     def fill_image(self, slot: Slot, tag: Tag) -> None:
         if slot.image is None:
             return
-        asset = self.context.assets[slot.image.src]
+        asset = dict(self.surroundings.images)[slot.image.src]
         tag["src"] = asset.src
         tag["alt"] = slot.image.alt
         width, height = _size(slot.image, asset)
@@ -225,13 +272,13 @@ class _Linker:
     def add_semantics(self, root: Tag) -> None:
         """Ids, names of landmarks, table scopes and keyboard access: what the model never writes."""
         if self.block.kind == "nav" and root.name == "nav":
-            root["aria-label"] = self.context.labels["main_navigation"]
+            root["aria-label"] = self.surroundings.navigation
         if root.name == "section":
             root["id"] = self.block.name
             heading = root.find(["h1", "h2"])
             if isinstance(heading, Tag):
                 heading["id"] = ids.heading_id(self.block.name)
-                if self.heading_is_unique():
+                if self.surroundings.names_landmark:
                     root["aria-labelledby"] = heading["id"]
         for cell in root.select("th"):
             cell["scope"] = "col" if cell.find_parent("thead") else "row"
@@ -240,13 +287,6 @@ class _Linker:
                 del cell["scope"]
         for scrolling in [*root.select("div.scroll"), *root.find_all("pre")]:
             scrolling["tabindex"] = "0"
-
-    def heading_is_unique(self) -> bool:
-        page = self.context.loaded.page
-        headings = [page.hero.heading, *(section.heading for section in page.sections)]
-        heading = self.block.structure.slots[0].values[0]
-        # Names that differ only in case are one name for those who hear them.
-        return [other.casefold() for other in headings].count(heading.casefold()) == 1
 
 
 def _size(image: schema.Image, asset: Asset) -> tuple[int | None, int | None]:

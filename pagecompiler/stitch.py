@@ -1,4 +1,4 @@
-"""Linked blocks → one page: the skeleton around them, and the one serialiser."""
+"""Linked blocks → one page: the skeleton around them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,6 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from urllib.parse import quote, urljoin
 
-from bs4 import Tag
-from bs4.dammit import EntitySubstitution
-from bs4.formatter import HTMLFormatter
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from pagecompiler import schema
@@ -18,19 +15,10 @@ from pagecompiler.languages import direction, labels
 from pagecompiler.link import LinkedBlock
 from pagecompiler.resources import template_dir
 
-# bs4's own formatters write `<br/>`, or change `alt=""` and `é`.
-_FORMATTER = HTMLFormatter(
-    entity_substitution=EntitySubstitution.substitute_xml, void_element_close_prefix="", indent=0
-)
 NO_ICON = "data:,"
 """Keeps browsers from asking for /favicon.ico."""
 
 _COLOR_SCHEMES = {"light": "light", "dark": "dark", "auto": "light dark"}
-
-
-def serialise(element: Tag) -> str:
-    """An element as HTML text, without changing any text or white space."""
-    return element.decode(formatter=_FORMATTER)
 
 
 def content_security_policy(css: str) -> str:
@@ -41,7 +29,7 @@ def content_security_policy(css: str) -> str:
 
 def stitch(page: schema.PageSpec, linked: Sequence[LinkedBlock], css: str) -> str:
     """The page as text. `linked` are its blocks in reading order, all with an element; `css` is the whole style."""
-    blocks = [(block.block.kind, serialise(block.element)) for block in linked if block.element is not None]
+    blocks = [(block.block.kind, block.html) for block in linked if block.html is not None]
     return _template().render(
         lang=page.lang,
         dir=direction(page.lang),

@@ -18,10 +18,9 @@ from pagecompiler.diagnostics import CompileError
 from pagecompiler.engine.reference import write
 from pagecompiler.inline import plain_text
 from pagecompiler.languages import labels
-from pagecompiler.link import LinkContext, LinkedBlock, link
+from pagecompiler.link import LinkContext, LinkedBlock, link, make_element
 from pagecompiler.plan import Block, list_blocks
 from pagecompiler.spec import LoadedSpec, load_spec
-from pagecompiler.stitch import serialise
 
 Load = Callable[[str], LoadedSpec]
 
@@ -48,8 +47,8 @@ def link_block(loaded: LoadedSpec, name: str, fragment: str | None = None) -> Li
 
 def html(linked: LinkedBlock) -> str:
     assert linked.diagnostics == ()
-    assert linked.element is not None
-    return serialise(linked.element)
+    assert linked.html is not None
+    return linked.html
 
 
 FEATURES = """
@@ -127,7 +126,7 @@ def test_link_errors(load: Load, code: str, change: Callable[[str], str]) -> Non
     assert broken != GOOD
     result = link_block(load(FEATURES), "f", broken)
     assert code in {finding.code for finding in result.diagnostics}, [f.message for f in result.diagnostics]
-    assert result.element is None
+    assert result.html is None
     assert all(finding.span is not None and finding.file for finding in result.diagnostics)
 
 
@@ -190,6 +189,44 @@ def test_code_is_exact(load: Load, code: str) -> None:
     page = BeautifulSoup(html(link_block(loaded, "c")), "html5lib")
     assert page.pre is not None
     assert page.pre.get_text() == code.replace("\r\n", "\n")
+
+
+CODE = "sections: [{kind: code, id: c, heading: C, code: 'x = None', language: python}]"
+BRIEF = "sections:\n- kind: prose\n  id: p\n  heading: P\n  brief: Say how fast it boils, in two short sentences.\n"
+WORDS = (
+    '<section class="prose"><h2>{{1}}</h2><p>It boils a litre of water in 90 seconds, and that is fast.</p></section>'
+)
+
+
+@pytest.mark.parametrize(
+    ("spec", "change", "name", "fragment"),
+    [
+        (FEATURES, lambda s: s.replace("Calm", "Quiet"), "f", GOOD),
+        (FEATURES, lambda s: s + "- {kind: prose, id: p, heading: why, paragraphs: [x]}\n", "f", GOOD),
+        (CODE, lambda s: s.replace("python", "text"), "c", None),
+        ("lang: en\nnav: {brand: B, links: [{text: x, href: /x}]}", lambda s: s.replace("en", "de"), "nav", None),
+        (f"{BRIEF}- {{kind: prose, id: q, heading: Q, paragraphs: [90]}}\n", lambda s: s.replace("90", "80"), "p", WORDS),
+    ],
+    ids=["a text", "a heading elsewhere", "the language of code", "a label", "a number elsewhere"],
+)  # fmt: skip
+def test_what_is_remembered_is_what_would_be_linked(
+    load: Load, spec: str, change: Callable[[str], str], name: str, fragment: str | None
+) -> None:
+    make_element.cache_clear()
+    before = [link_block(load(spec), name, fragment) for _ in range(2)]
+    assert before[0] == before[1] and make_element.cache_info().hits == 1
+    remembered = link_block(load(change(spec)), name, fragment)
+    make_element.cache_clear()
+    assert remembered == link_block(load(change(spec)), name, fragment)
+    assert (remembered.html, bool(remembered.diagnostics)) != (before[0].html, bool(before[0].diagnostics))
+
+
+def test_a_remembered_image_has_the_size_of_today(load: Load, tmp_path: Path) -> None:
+    spec = "hero: {heading: H, image: {src: a.png, alt: A}}"
+    (tmp_path / "a.png").write_bytes(PNG)
+    before = html(link_block(load(spec), "hero"))
+    (tmp_path / "a.png").write_bytes(PNG.replace(b"\0\0\0\x08", b"\0\0\0\x10", 1))
+    assert html(link_block(load(spec), "hero")) == before.replace('width="8"', 'width="16"') != before
 
 
 def test_a_repeated_heading_names_no_region(load: Load) -> None:
@@ -297,6 +334,6 @@ pieces = st.sampled_from(
 def test_any_fragment_is_linked_or_diagnosed(fragment: str) -> None:
     spec = b"title: T\nhero: {heading: H}\nsections:\n- {kind: faq, heading: Q, items: [{question: q, answer: a}]}"
     result = link_block(load_spec("x.yaml", data=spec), "q", fragment)
-    assert (result.element is None) == bool(result.diagnostics)
-    if result.element is not None:
-        assert result.element.get_text(" ", strip=True).split() == ["Q", "q", "a"]
+    assert (result.html is None) == bool(result.diagnostics)
+    if result.html is not None:
+        assert BeautifulSoup(result.html, "html5lib").get_text(" ", strip=True).split() == ["Q", "q", "a"]

@@ -1,4 +1,4 @@
-"""The skeleton and the one serialiser."""
+"""The skeleton around the blocks."""
 
 from __future__ import annotations
 
@@ -8,33 +8,14 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from bs4 import BeautifulSoup
 
 from pagecompiler.api import compile_page
 from pagecompiler.spec import LoadedSpec
-from pagecompiler.stitch import content_security_policy, serialise
+from pagecompiler.stitch import content_security_policy
 from pagecompiler.validate import validate_page
 
 Load = Callable[[str], LoadedSpec]
-
-
-@pytest.mark.parametrize(
-    "markup",
-    [
-        '<p>é &amp; "quotes" &lt;b&gt; – 日本</p>',
-        '<p>a<br>b <img alt="" src="a.png"> c</p>',
-        "<pre><code>\n\n two\n  lines\n</code></pre>",
-        "<p>  spaces <em> inside </em> stay  </p>",
-    ],
-)
-def test_serialising_changes_nothing(markup: str) -> None:
-    body = BeautifulSoup(markup, "html5lib").body
-    assert body is not None and body.next_element is not None
-    written = serialise(body)
-    again = BeautifulSoup(written, "html5lib").body
-    assert again is not None and again.get_text() == body.get_text()
-    assert "/>" not in written and "&eacute;" not in written
 
 
 def test_the_policy_hashes_the_one_style(load: Load) -> None:

@@ -22,9 +22,10 @@ from pagecompiler.languages import labels
 from pagecompiler.link import LinkContext, LinkedBlock, link
 from pagecompiler.plan import STYLE
 from pagecompiler.results import BlockResult
+from pagecompiler.serialise import serialise
 from pagecompiler.slots import Role, Slot
 from pagecompiler.spec import load_spec
-from pagecompiler.stitch import serialise, share_rules, stitch
+from pagecompiler.stitch import share_rules, stitch
 from pagecompiler.style import check_style, page_css, palette_css
 from tests.defects.mutations import Mutant
 
@@ -91,20 +92,23 @@ class Source:
             replace(slot, values=(f"{{{{{slot.number}}}}}",) * len(slot.values), markdown=False) for slot in slots
         )
         marked = replace(block.block, structure=replace(block.block.structure, slots=plain))
-        element = link(marked, block.fragment.text, self.context(names)).element
-        assert element is not None, block.block.name
-        html = _filled(edit(serialise(element)), slots, self.context({}))
-        body = BeautifulSoup(html, "html5lib").body
-        root = body.contents[0] if body else None
-        good = _linked(block).element
-        assert isinstance(root, Tag) and good is not None
+        whole = link(marked, block.fragment.text, self.context(names)).html
+        assert whole is not None, block.block.name
+        root, good = _element(_filled(edit(whole), slots, self.context({}))), _element(_linked(block).html or "")
         root.attrs = good.attrs  # a heading that is a slot cannot be told from others, so it gave no name
-        return LinkedBlock(block.block, root)
+        return LinkedBlock(block.block, serialise(root))
 
 
 def _linked(block: BlockResult) -> LinkedBlock:
     assert block.linked is not None
     return block.linked
+
+
+def _element(html: str) -> Tag:
+    body = BeautifulSoup(html, "html5lib").body
+    root = body.contents[0] if body else None
+    assert isinstance(root, Tag)
+    return root
 
 
 def _filled(html: str, slots: Sequence[Slot], context: LinkContext) -> str:
