@@ -166,13 +166,16 @@ def timed(kind: type, names: tuple[str, ...], spent: Counter[str]) -> Iterator[N
 
 
 def forget() -> None:
-    """What was validated and linked before, so that a build is as cold as the first with its model loaded."""
+    """Let the next build validate and link every block, as the first one does."""
     validate_fragment.cache_clear()
     make_element.cache_clear()
 
 
 def item(model: str) -> None:
-    """One more item in one block of a page, against the whole page, both with the model loaded, in turn."""
+    """One more item in one block of a page, against the whole page, in turn, in one process as in watch mode.
+
+    The model is loaded for both; the page is built as if for the first time, the item is added to what is there.
+    """
     with tempfile.TemporaryDirectory() as name:
         spec, cache = Path(name) / "page.yaml", Path(name) / "cache"
         source = source_of(model)
@@ -190,7 +193,7 @@ def item(model: str) -> None:
 
         build(2, read=False)
         for number in range(ROUNDS):
-            cold.append(build(2, read=False).seconds)
+            cold.append(build(2 + number, read=False).seconds)
             result = build(3 + number, read=True)
             added.append(result.seconds)
             written = [block.block.name for block in result.blocks if block.completions]

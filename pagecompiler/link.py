@@ -10,10 +10,12 @@ import copy
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from threading import Lock
+from typing import Any
 
 from bs4 import BeautifulSoup, Tag
 from bs4.element import NavigableString
+from cachetools import LRUCache, cached
 
 from pagecompiler import ids, schema
 from pagecompiler.assets import Asset
@@ -28,7 +30,13 @@ from pagecompiler.serialise import serialise
 from pagecompiler.slots import Path, Role, Slot
 from pagecompiler.spec import LoadedSpec
 from pagecompiler.trees import classes, common_ancestor, contains, follow, steps
-from pagecompiler.validate import REMEMBERED_FRAGMENTS, validate_fragment
+from pagecompiler.validate import validate_fragment
+
+REMEMBERED_CHARACTERS = 4_000_000
+"""Of HTML: some eighty pages. What is kept beside it, the texts and their paths, is up to ten times as large."""
+
+_ENTRY_CHARACTERS = 1000
+"""What an answer that was refused weighs, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,22 +60,26 @@ class LinkedBlock:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """All of the page that a block's element depends on. `images` are the files of its image slots, by `src`."""
+    """All of the page that a block's element depends on.
+
+    `images` are the files of its image slots by `src`, `navigation_label` the name of a nav, `code_language` what a
+    code block is highlighted as; a block of another kind has None there.
+    """
 
     images: tuple[tuple[str, Asset], ...]
     names_landmark: bool
-    navigation: str
-    language: str | None
+    navigation_label: str | None
+    code_language: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Element:
+class LinkedElement:
     """What a fragment became: HTML (None with problems), the bar shares in it, and the words that the model wrote."""
 
     html: str | None
-    problems: tuple[Problem, ...]
-    shares: frozenset[int]
-    own_words: tuple[str, ...]
+    problems: tuple[Problem, ...] = ()
+    shares: frozenset[int] = frozenset()
+    own_words: tuple[str, ...] = ()
 
 
 def link(block: Block, fragment: str, context: LinkContext) -> LinkedBlock:
@@ -81,7 +93,7 @@ def link(block: Block, fragment: str, context: LinkContext) -> LinkedBlock:
 
 
 def link_partial(block: Block, fragment: str, context: LinkContext) -> str | None:
-    """The element of a block that is still being written, as far as it goes: for the eye, never for a page.
+    """The HTML of a block that is still being written, as far as it goes: for the eye, never for a page.
 
     Only what the rules allow comes through, open elements are closed, and texts stand in the slots that are there.
     None when there is nothing to show yet, or something that is not allowed.
@@ -90,9 +102,13 @@ def link_partial(block: Block, fragment: str, context: LinkContext) -> str | Non
     return None if any(_diagnostics(block, element, context)) else element.html
 
 
-@lru_cache(REMEMBERED_FRAGMENTS)
-def make_element(block: Block, fragment: str, surroundings: Surroundings) -> Element:
-    """The part of linking that depends on nothing else; the last results are remembered."""
+def _weight(element: LinkedElement) -> int:
+    return _ENTRY_CHARACTERS + len(element.html or "")
+
+
+@cached(LRUCache[Any, LinkedElement](REMEMBERED_CHARACTERS, getsizeof=_weight), lock=Lock(), info=True)
+def make_element(block: Block, fragment: str, surroundings: Surroundings) -> LinkedElement:
+    """The part of linking that depends on its arguments alone. The last results are remembered, and shared."""
     return _Linker(block, surroundings).run(fragment)
 
 
@@ -101,21 +117,22 @@ def _surroundings(block: Block, context: LinkContext) -> Surroundings:
     section = page.sections[int(block.path[1])] if block.path[0] == "sections" else None
     sources = [slot.image.src for slot in block.structure.slots if slot.image is not None]
     return Surroundings(
-        tuple((src, context.assets[src]) for src in sources),
+        # A page whose images were not found is not written, but its draft may be asked for.
+        tuple((src, context.assets[src]) for src in sources if src in context.assets),
         (section is not None or block.kind == "hero") and _is_unique(block.structure.slots[0].values[0], page),
-        context.labels["main_navigation"],
+        context.labels["main_navigation"] if block.kind == "nav" else None,
         section.language if isinstance(section, schema.Code) else None,
     )
 
 
 def _is_unique(heading: str, page: schema.PageSpec) -> bool:
-    """Whether no other section has that heading, so that it can name a landmark."""
+    """Whether the heading stands once on the page, so that it can name a landmark."""
     headings = [page.hero.heading, *(section.heading for section in page.sections)]
     # Names that differ only in case are one name for those who hear them.
     return [other.casefold() for other in headings].count(heading.casefold()) == 1
 
 
-def _diagnostics(block: Block, element: Element, context: LinkContext) -> Iterator[Diagnostic]:
+def _diagnostics(block: Block, element: LinkedElement, context: LinkContext) -> Iterator[Diagnostic]:
     problems = [(problem.code, problem.message, problem.path or block.path) for problem in element.problems]
     brief = block.structure.brief
     if brief is not None and not problems:
@@ -136,7 +153,7 @@ class _Linker:
     placed: dict[int, list[Tag]] = field(default_factory=dict)
     inserted: set[int] = field(default_factory=set)
 
-    def run(self, fragment: str) -> Element:
+    def run(self, fragment: str) -> LinkedElement:
         if not fragment:
             self.error("E0401", "the model wrote no markup")
         for finding in validate_fragment(fragment) if not self.partial else ():
@@ -158,10 +175,10 @@ class _Linker:
         self.add_semantics(root)
         if self.problems:
             return self.refused()
-        return Element(serialise(root), (), frozenset(self.shares), placement.own_words)
+        return LinkedElement(serialise(root), (), frozenset(self.shares), placement.own_words)
 
-    def refused(self) -> Element:
-        return Element(None, tuple(self.problems), frozenset(), ())
+    def refused(self) -> LinkedElement:
+        return LinkedElement(None, tuple(self.problems))
 
     def error(self, code: str, message: str, path: Path | None = None) -> None:
         self.problems.append(Problem(code, message, path))
@@ -248,7 +265,7 @@ class _Linker:
 
     def code_nodes(self, code: str) -> list[Tag | NavigableString]:
         nodes: list[Tag | NavigableString] = []
-        for style, text in highlight(code, self.surroundings.language):
+        for style, text in highlight(code, self.surroundings.code_language):
             if style:
                 span = self.soup.new_tag("span", attrs={"class": style})
                 span.append(self.spec_text(text))
@@ -271,8 +288,9 @@ class _Linker:
 
     def add_semantics(self, root: Tag) -> None:
         """Ids, names of landmarks, table scopes and keyboard access: what the model never writes."""
-        if self.block.kind == "nav" and root.name == "nav":
-            root["aria-label"] = self.surroundings.navigation
+        label = self.surroundings.navigation_label
+        if label is not None and root.name == "nav":
+            root["aria-label"] = label
         if root.name == "section":
             root["id"] = self.block.name
             heading = root.find(["h1", "h2"])

@@ -28,7 +28,7 @@ def content_security_policy(css: str) -> str:
 
 
 def stitch(page: schema.PageSpec, linked: Sequence[LinkedBlock], css: str) -> str:
-    """The page as text. `linked` are its blocks in reading order, all with an element; `css` is the whole style."""
+    """The page as text. `linked` are its blocks in reading order, all with HTML; `css` is the whole style."""
     blocks = [(block.block.kind, block.html) for block in linked if block.html is not None]
     return _template().render(
         lang=page.lang,

@@ -18,7 +18,7 @@ from pagecompiler.diagnostics import CompileError
 from pagecompiler.engine.reference import write
 from pagecompiler.inline import plain_text
 from pagecompiler.languages import labels
-from pagecompiler.link import LinkContext, LinkedBlock, link, make_element
+from pagecompiler.link import REMEMBERED_CHARACTERS, LinkContext, LinkedBlock, link, make_element
 from pagecompiler.plan import Block, list_blocks
 from pagecompiler.spec import LoadedSpec, load_spec
 
@@ -221,12 +221,43 @@ def test_what_is_remembered_is_what_would_be_linked(
     assert (remembered.html, bool(remembered.diagnostics)) != (before[0].html, bool(before[0].diagnostics))
 
 
-def test_a_remembered_image_has_the_size_of_today(load: Load, tmp_path: Path) -> None:
+def test_a_remembered_image_is_that_of_today(load: Load, tmp_path: Path) -> None:
     spec = "hero: {heading: H, image: {src: a.png, alt: A}}"
     (tmp_path / "a.png").write_bytes(PNG)
     before = html(link_block(load(spec), "hero"))
+    assert html(link_block(load(spec.replace("alt: A", "alt: B")), "hero")) == before.replace('alt="A"', 'alt="B"')
+    wide = html(link_block(load(spec.replace("alt: A", "alt: A, width: 4")), "hero"))
+    assert wide == before.replace('height="4" src="a.png" width="8"', 'height="2" src="a.png" width="4"') != before
     (tmp_path / "a.png").write_bytes(PNG.replace(b"\0\0\0\x08", b"\0\0\0\x10", 1))
     assert html(link_block(load(spec), "hero")) == before.replace('width="8"', 'width="16"') != before
+
+
+def test_a_remembered_block_has_the_id_of_today(load: Load) -> None:
+    before = html(link_block(load(FEATURES), "f", GOOD))
+    after = html(link_block(load(FEATURES.replace("id: f", "id: g")), "g", GOOD))
+    assert after == before.replace('id="f', 'id="g').replace('by="f', 'by="g') != before
+
+
+def test_a_remembered_error_points_to_where_its_text_stands_today(load: Load) -> None:
+    broken = GOOD.replace("<p>{{6}}</p>", "")
+    (before,) = link_block(load(FEATURES), "f", broken).diagnostics
+    (after,) = link_block(load(FEATURES.replace("  items:", "  # new\n  items:")), "f", broken).diagnostics
+    assert before.span is not None and after.span is not None
+    assert after.message == before.message and after.span.line == before.span.line + 1
+
+
+def test_what_is_remembered_is_bounded_by_its_size(load: Load) -> None:
+    make_element.cache_clear()
+
+    def link_long(word: str) -> None:
+        text = word * (REMEMBERED_CHARACTERS // 4)
+        link_block(load(f"sections: [{{kind: prose, id: p, heading: P, paragraphs: [{text}]}}]"), "p")
+
+    for word in "abcda":
+        link_long(word)
+    assert make_element.cache_info().hits == 0
+    link_long("d")
+    assert make_element.cache_info().hits == 1
 
 
 def test_a_repeated_heading_names_no_region(load: Load) -> None:

@@ -28,7 +28,7 @@ from pagecompiler.watch import Watch
 
 MODEL = ModelChoice("scripted", None, "scripted-1", "test", FORMAT)
 NAMES = st.sampled_from(["a.yaml", "b.yaml", "blog/c.yaml"])
-WORDS = st.sampled_from(["tea", "hot tea", "water for tea, and for more of it", "{{1}}", "</script>", "Ünïcödé"])
+WORDS = st.sampled_from(["tea", "hot tea", "water for tea, and for more of it", "{{1}}", "</script>", "Ünïcödé", "how"])
 
 
 class NoEvents:
@@ -47,8 +47,9 @@ class NoEvents:
 
 @contextmanager
 def nothing_remembered() -> Iterator[None]:
-    """Blocks are linked anew, and what is remembered of them stays."""
-    with patch.object(linking, "make_element", linking.make_element.__wrapped__):
+    """Blocks are validated and linked anew, and what is remembered of them stays."""
+    anew = {name: getattr(linking, name).__wrapped__ for name in ("make_element", "validate_fragment")}
+    with patch.multiple(linking, **anew):
         yield
 
 

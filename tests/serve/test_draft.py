@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup
@@ -44,6 +45,16 @@ def main_of(html: str) -> BeautifulSoup:
 def test_before_anything_is_written(build: PageBuild) -> None:
     page = main_of(draft_page(build, {}))
     assert page.main is not None and page.main.find(True) is None
+
+
+def test_a_page_whose_image_has_just_gone_has_a_draft(load: Callable[[str], LoadedSpec], tmp_path: Path) -> None:
+    (tmp_path / "a.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 4"></svg>')
+    loaded = load("hero: {heading: H, image: {src: a.svg, alt: A}}")
+    (tmp_path / "a.svg").unlink()
+    with PageBuild(loaded, MODEL, CompileOptions(read_cache=False, write_cache=False)) as build:
+        build.start()
+        assert [finding.code for finding in build.findings] == ["E0308"]
+        assert "<main" in draft_page(build, {})
 
 
 def test_every_beginning_of_every_block_is_a_page(build: PageBuild) -> None:
