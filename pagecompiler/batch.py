@@ -24,7 +24,7 @@ from pagecompiler.options import default_cache_dir, page_settings
 from pagecompiler.page_build import PageBuild
 from pagecompiler.record import read_record
 from pagecompiler.spec import LoadedSpec, SpecNotFound, load_spec
-from pagecompiler.survey import PageFacts, check_links, normal, read_facts
+from pagecompiler.survey import Neighbours, PageFacts, check_links, normal, read_facts
 
 DEFAULT_JOBS = 8
 AHEAD = 2
@@ -55,8 +55,8 @@ class Batch:
     `options.output` is the folder of all pages. `began` gets each page that is planned, and `told` each one when it
     is finished, failed ones too; `listener` what happens to the blocks of all of them, and `watched` how far the batch
     is: it is called between any two steps, and may raise to give up what is not finished.
-    `survey` must come before `run`; `facts` has what it found by page, and what is known of other pages. Without a
-    `folder` each spec stands for itself.
+    `survey` must come before `run`; `facts` has what it found by page, and what is known of other pages, `gone` pages
+    that will be removed. Without a `folder` each spec stands for itself.
     """
 
     def __init__(
@@ -72,6 +72,7 @@ class Batch:
         listener: Listener = lambda progress: None,
         watched: Callable[[BatchState], None] = lambda state: None,
         facts: dict[Path, PageFacts | None] | None = None,
+        gone: Iterable[Path] = (),
     ) -> None:
         self._folder = folder
         self._specs = specs
@@ -92,8 +93,8 @@ class Batch:
         self._started = time.perf_counter()
         self._finished = self._failed = self._tokens = 0
         self._estimate = Estimate()
+        self._gone = {normal(path) for path in gone}
         self.facts = {} if facts is None else facts
-        self.caches: set[Path] = set()
 
     def survey(self) -> None:
         """Load every spec once, for what the pages must know of each other."""
@@ -102,7 +103,6 @@ class Batch:
             try:
                 loaded = self._load(spec)
                 facts = read_facts(spec, loaded)
-                self.caches.add(self._cache_dir(loaded))
             except (CompileError, SpecNotFound):
                 pass  # said when its turn comes
             self.facts[normal(spec.output)] = facts
@@ -210,13 +210,13 @@ class Batch:
     def _check_links(self, spec: FolderSpec, loaded: LoadedSpec) -> Iterable[Diagnostic]:
         if self._folder is None:
             return ()
-        return check_links(spec, loaded, self.facts, normal(self._output))
+        return check_links(spec, loaded, Neighbours(self.facts, normal(self._output), self._gone))
 
     def _kept(self, spec: FolderSpec, loaded: LoadedSpec) -> PageResult | None:
         """The page as it is, if it was built from all this already."""
         if not self._options.read_cache or loaded.path is None:
             return None
-        record = read_record(self._cache_dir(loaded), str(loaded.path.resolve()))
+        record = read_record(self._cache_dir(loaded), str(loaded.path.resolve()), str(spec.output.resolve()))
         settings = page_settings(self._source.model, self._options, loaded.site)
         if not is_current(record, settings, spec.output, self._digests):
             return None

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
+from pagecompiler.claims import Claims
 from pagecompiler.engine.base import Engine, EngineError
 from pagecompiler.engine.room import Demand
 from pagecompiler.engine.types import Decoding, EngineStats
@@ -73,9 +74,13 @@ def compile_spec(
     source: EngineSource,
     options: CompileOptions = DEFAULTS,
     listener: Listener = lambda progress: None,
+    claims: Claims | None = None,
 ) -> PageResult:
-    """Compile a loaded spec; whatever is wrong is in the result's diagnostics, and then nothing is written."""
-    with PageBuild(loaded, source.model, options) as build:
+    """Compile a loaded spec; whatever is wrong is in the result's diagnostics, and then nothing is written.
+
+    `claims` are those of the run, where it compiles more specs than this.
+    """
+    with PageBuild(loaded, source.model, options, claims=claims) as build:
         tasks = build.start()
         if tasks:
             try:

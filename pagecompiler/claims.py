@@ -1,8 +1,9 @@
-"""The fragments of one run, over all of its pages: equal prompts are written once, by the first block that has them."""
+"""What the pages of one run share: equal prompts are written once, by the first block that has them."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
+from pathlib import Path
 
 from pagecompiler.cache import Fragment
 from pagecompiler.generate import Task
@@ -12,6 +13,7 @@ KEPT_FRAGMENTS = 4096
 
 class Claims:
     """Who writes which fragment, by its key; the last finished ones are kept, also where there is no cache.
+    `places` says which image was put where.
 
     >>> claims = Claims()
     >>> claims.settle("k", Fragment("<p></p>"))
@@ -23,6 +25,7 @@ class Claims:
         self._kept = kept
         self._writing: dict[str, Task] = {}
         self._fragments: OrderedDict[str, Fragment] = OrderedDict()
+        self.places: dict[Path, Path] = {}
 
     def claim(self, key: str, task: Task) -> None:
         """The task writes the fragment of this key."""

@@ -8,9 +8,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from pagecompiler.files import LEFTOVER_SECONDS
+
 MAX_BYTES = 256 * 1024 * 1024
 _EVERY_SECONDS = 24 * 3600
-_LEFTOVER_SECONDS = 3600
 _STAMP = "cleaned"
 
 
@@ -36,7 +37,7 @@ def clean(folder: Path, *, max_bytes: int = MAX_BYTES, now: float | None = None)
 
 
 def _leftovers(folder: Path, now: float) -> Iterator[Path]:
-    return (path for path in folder.rglob("*.tmp") if now - path.stat().st_mtime > _LEFTOVER_SECONDS)
+    return (path for path in folder.rglob("*.tmp") if now - path.stat().st_mtime > LEFTOVER_SECONDS)
 
 
 def _surplus(folder: Path, max_bytes: int) -> Iterator[Path]:

@@ -576,6 +576,11 @@ CODES: dict[str, Code] = {
         "Another pagec is building this page at this moment. `pagec watch` tries again by itself when it is done.",
         "wait until it is done, or stop it",
     ),
+    "E0807": Code(
+        "two images, one file",
+        "Two specs of different folders have images of the same path, and their pages go to the same folder.",
+        "compile them to different folders, or rename one of the images",
+    ),
     "W0805": Code(
         "cache not written",
         "The page is good, but what the model wrote could not be kept, so that the next build writes it again.",

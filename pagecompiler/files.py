@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import tempfile
 from pathlib import Path
+
+_SUFFIX = ".tmp"
+LEFTOVER_SECONDS = 3600
+"""A temporary file that is older was left behind by a build that was killed."""
 
 
 def write_atomic(path: Path, data: bytes, *, durable: bool = True) -> bool:
     """Write a file through a temporary one in the same folder; equal content is left alone.
 
-    Returns whether something was written. Raises OSError; then the old file is still there and nothing is left over.
+    Returns whether something was written. Raises OSError with the file's name; then the old file is still there and
+    nothing is left over.
     `durable` waits until the bytes are on the disk before the new file takes the name.
     """
     try:
@@ -19,7 +25,25 @@ def write_atomic(path: Path, data: bytes, *, durable: bool = True) -> bool:
     except OSError:
         pass
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name[:40]}.", suffix=".tmp", dir=path.parent)
+    try:
+        _replace(path, data, durable=durable)
+    except OSError as error:
+        # Of the temporary file nobody has heard, and a full disk has no name at all.
+        raise OSError(error.errno, error.strerror or str(error), str(path)) from error
+    return True
+
+
+def temporary_names(path: Path) -> str:
+    """A pattern for the temporary files through which a file is written."""
+    return str(Path(glob.escape(str(path.parent))) / f"{glob.escape(_prefix(path))}*{_SUFFIX}")
+
+
+def _prefix(path: Path) -> str:
+    return f".{path.name[:40]}."
+
+
+def _replace(path: Path, data: bytes, *, durable: bool) -> None:
+    handle, name = tempfile.mkstemp(prefix=_prefix(path), suffix=_SUFFIX, dir=path.parent)
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -32,7 +56,6 @@ def write_atomic(path: Path, data: bytes, *, durable: bool = True) -> bool:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    return True
 
 
 def _mode(path: Path) -> int:

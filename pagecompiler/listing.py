@@ -21,6 +21,7 @@ from pagecompiler.survey import PageFacts
 
 SITEMAP_NAME = "sitemap.xml"
 _NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
+_HEAD = f'<?xml version="1.0" encoding="UTF-8"?>\n<!-- written by pagec -->\n<urlset xmlns="{_NAMESPACE}">\n'
 
 
 def write_sitemap(pages: Iterable[PageFacts], folder: Path) -> Path | None:
@@ -29,9 +30,17 @@ def write_sitemap(pages: Iterable[PageFacts], folder: Path) -> Path | None:
     if not addresses:
         return None
     entries = "".join(f"  <url><loc>{escape(address)}</loc></url>\n" for address in addresses)
-    text = f'<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="{_NAMESPACE}">\n{entries}</urlset>\n'
-    write_atomic(folder / SITEMAP_NAME, text.encode())
+    write_atomic(folder / SITEMAP_NAME, f"{_HEAD}{entries}</urlset>\n".encode())
     return folder / SITEMAP_NAME
+
+
+def old_sitemap(folder: Path) -> Path | None:
+    """The sitemap that pagec wrote here, if there is one."""
+    path = folder / SITEMAP_NAME
+    try:
+        return path if path.read_bytes().startswith(_HEAD.encode()) else None
+    except OSError:
+        return None
 
 
 def compile_index(pages: Iterable[PageFacts], folder: Path, output: Path) -> PageResult:
@@ -50,6 +59,6 @@ def compile_index(pages: Iterable[PageFacts], folder: Path, output: Path) -> Pag
 
 
 def _entry(page: PageFacts, folder: Path) -> str:
-    place = quote(str(PurePosixPath(os.path.relpath(page.spec.output, folder))), safe="/")
+    place = quote(os.fsencode(PurePosixPath(os.path.relpath(page.spec.output, folder))), safe="/")
     words = re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", page.title)
     return f"[{words}]({place})"

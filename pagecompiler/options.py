@@ -44,11 +44,16 @@ DEFAULTS = CompileOptions()
 
 
 def default_cache_dir(loaded: LoadedSpec) -> Path:
-    """`.pagec` in the nearest folder with `pagec.toml` or `_site.yaml`, else in the spec's folder."""
-    for folder in (loaded.folder, *loaded.folder.parents):
-        if any((folder / mark).exists() for mark in PROJECT_MARKS):
-            return folder / CACHE_NAME
-    return loaded.folder / CACHE_NAME
+    """`.pagec` at the project of the spec; what a folder of specs has in common is in one cache."""
+    return project_cache(loaded.folder) or loaded.root / CACHE_NAME
+
+
+def project_cache(folder: Path) -> Path | None:
+    """`.pagec` in the nearest folder from here upwards with `pagec.toml` or `_site.yaml`, None if there is none."""
+    for place in (folder, *folder.parents):
+        if any((place / mark).exists() for mark in PROJECT_MARKS):
+            return place / CACHE_NAME
+    return None
 
 
 def prompt_style(model: ModelChoice, options: CompileOptions) -> PromptStyle:

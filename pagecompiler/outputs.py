@@ -27,7 +27,8 @@ def plan_outputs(specs: Sequence[str], option: str | None, *, json: bool = False
     """The output of each spec, in order.
 
     `-o x.html` is a file, another path a folder, `-` standard output; a spec from standard input without `-o` goes
-    to standard output. Raises OutputError when two pages would be one file or standard output is asked too much.
+    to standard output. Raises OutputError when two pages would be one file, a page would take the place of a spec,
+    or standard output is asked too much.
 
     >>> plan_outputs(["a/kettle.yaml"], None)
     [Output(path=PosixPath('output/kettle.html'))]
@@ -37,12 +38,21 @@ def plan_outputs(specs: Sequence[str], option: str | None, *, json: bool = False
     if streams and (json or len(specs) > 1):
         raise OutputError("a page can go to standard output only alone, without --json and other specs")
     seen: dict[Path, str] = {}
+    own = {path: spec for spec in specs if spec != STDOUT for path in (_place(Path(spec)), Path(spec).resolve())}
     for spec, output in zip(specs, outputs, strict=True):
         if output.path is not None:
-            other = seen.setdefault(output.path.absolute(), spec)
+            place = _place(output.path)
+            if place in own:
+                raise OutputError(f"the page of `{spec}` would take the place of the spec `{own[place]}`; use -o")
+            other = seen.setdefault(place, spec)
             if other is not spec:
                 raise OutputError(f"`{other}` and `{spec}` would both be written to `{output.path}`")
     return outputs
+
+
+def _place(path: Path) -> Path:
+    """Where a file is, whatever links lead to its folder; a link in its own place would be replaced."""
+    return path.parent.resolve() / path.name
 
 
 def _output(spec: str, option: str | None, *, json: bool) -> Output:

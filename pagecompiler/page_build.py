@@ -7,6 +7,7 @@ import hashlib
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Self
 
 from pagecompiler import ids
@@ -29,7 +30,7 @@ from pagecompiler.models import ModelChoice
 from pagecompiler.options import CompileOptions, default_cache_dir, page_settings, prompt_style
 from pagecompiler.plan import STYLE, Block, Plan, make_plan
 from pagecompiler.prompts import FORMAT, PromptStyle, block_messages
-from pagecompiler.publish import write_page
+from pagecompiler.publish import unused_images, write_page
 from pagecompiler.reasons import SAME, why_written
 from pagecompiler.rebuild import previous_texts
 from pagecompiler.record import BlockRecord, PageRecord, read_record, write_record
@@ -91,7 +92,9 @@ class PageBuild:
                     raise IsADirectoryError(errno.EISDIR, "there is a folder of that name", str(self.options.output))
                 self.lock = PageLock(self.options.output)
             if self.loaded.path is not None:
-                self.record = read_record(self.cache_dir, str(self.loaded.path.resolve()))
+                output = self.options.output
+                place = None if output is None else str(output.resolve())
+                self.record = read_record(self.cache_dir, str(self.loaded.path.resolve()), place)
             self.make_plan()
             self.find_assets()
             self.reuse()
@@ -358,7 +361,7 @@ class PageBuild:
         output = self.options.output
         if output is None:
             return
-        copies = write_page(html, output, self.assets.values(), self.options.output_root)
+        copies = write_page(html, output, self.assets.values(), self.options.output_root, self.claims.places)
         if self.options.write_cache and self.loaded.path is not None:
             blocks = tuple(
                 BlockRecord(b.block.name, b.block.kind, b.block.structure.description, b.key) for b in self.blocks
@@ -370,6 +373,7 @@ class PageBuild:
                 page_settings(self.model, self.options, self.loaded.site),
                 tuple(self.inputs),
                 copies,
+                unused_images(self.record, output, copies),
             )
             with self.cache_warnings():
                 prepare_folder(self.cache_dir)
@@ -377,8 +381,12 @@ class PageBuild:
                 clean(self.cache_dir)
 
 
-def _stem(loaded: LoadedSpec) -> str:
-    return loaded.path.stem if loaded.path is not None else "stdin"
+def _stem(loaded: LoadedSpec) -> Path:
+    """The name of a spec without its suffix, with the folders that tell it from others of the run."""
+    if loaded.path is None:
+        return Path("stdin")
+    path, root = loaded.path.resolve(), loaded.root.resolve()
+    return (path.relative_to(root) if path.is_relative_to(root) else Path(path.name)).with_suffix("")
 
 
 def _write_problem(error: OSError) -> Diagnostic:

@@ -2,22 +2,51 @@
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import os
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, MutableMapping
 from pathlib import Path
 
-from pagecompiler.assets import Asset, copy_assets
-from pagecompiler.files import write_atomic
+from pagecompiler.assets import Asset, AssetError, copy_assets
+from pagecompiler.files import LEFTOVER_SECONDS, temporary_names, write_atomic
 from pagecompiler.inputs import Inputs, digest_file
+from pagecompiler.record import PageRecord
 
 
-def write_page(html: str, output: Path, assets: Iterable[Asset], root: Path | None) -> Inputs:
+def write_page(
+    html: str, output: Path, assets: Iterable[Asset], root: Path | None, places: MutableMapping[Path, Path]
+) -> Inputs:
     """Write the images and then the page, so that a page that is there is complete; gives the copies.
 
-    `root` is the folder of all pages. Raises OSError and AssetError.
+    `root` is the folder of all pages, `places` which image of this run stands where: two images for one file are
+    refused. What a killed build of the page left behind goes. Raises OSError and AssetError.
     """
     assets = list(assets)
-    copy_assets(assets, output.parent, root)
-    write_atomic(output, html.encode())
     targets = {Path(os.path.normpath(output.resolve().parent / asset.src)): asset for asset in assets}
+    for path, asset in targets.items():
+        other = places.get(path, asset.path)
+        if other != asset.path and digest_file(other) != digest_file(asset.path):
+            raise AssetError("E0807", f"`{other}` and `{asset.path}` would both be put at `{path}`")
+    copy_assets(assets, output.parent, root)
+    places.update({path: asset.path for path, asset in targets.items()})
+    write_atomic(output, html.encode())
+    _remove_leftovers(output)
     return tuple((str(path), digest_file(path)) for path, asset in targets.items() if path != asset.path)
+
+
+def unused_images(before: PageRecord | None, output: Path, copies: Inputs) -> Inputs:
+    """The images that earlier builds put beside a page and that this one does not show."""
+    if before is None or before.output != str(output.resolve()):
+        return ()
+    shown = {name for name, _ in copies}
+    earlier = dict.fromkeys((*before.unused, *before.copies))
+    return tuple((name, digest) for name, digest in earlier if name not in shown and os.path.exists(name))
+
+
+def _remove_leftovers(output: Path) -> None:
+    for path in map(Path, glob.glob(temporary_names(output))):
+        with contextlib.suppress(OSError):
+            if time.time() - path.stat().st_mtime > LEFTOVER_SECONDS:
+                path.unlink()

@@ -1,16 +1,21 @@
-"""The build record: for each page, what its last build was made of. A lost record costs only speed."""
+"""The build record: for each page, what its last build was made of. A lost record costs only speed.
+
+A spec has one for each place that its page was written to.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pagecompiler.files import write_atomic
 
-_VERSION = 2
+_VERSION = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +33,8 @@ class PageRecord:
     """A built page: where it went, the SHA-256 of its bytes, and its blocks in reading order, style first.
 
     `settings` stands for the options, the model and this version of pagec; `inputs` are the files that were read,
-    with their digests, `copies` the images that were put beside the page.
+    with their digests, `copies` the images that were put beside the page, `unused` those of earlier builds that the
+    page no longer shows.
     """
 
     output: str
@@ -37,12 +43,20 @@ class PageRecord:
     settings: str = ""
     inputs: tuple[tuple[str, str], ...] = ()
     copies: tuple[tuple[str, str], ...] = ()
+    unused: tuple[tuple[str, str], ...] = ()
 
 
-def read_record(cache_folder: Path, spec: str) -> PageRecord | None:
-    """The record of a spec (its resolved path), or None if there is none or it is damaged."""
-    found = _read(_path(cache_folder, spec))
-    return found[1] if found is not None and found[0] == spec else None
+def read_record(cache_folder: Path, spec: str, output: str | None = None) -> PageRecord | None:
+    """The record of a spec's page at `output` (both resolved paths), else the spec's last one that is not damaged."""
+    last: list[tuple[float, PageRecord]] = []
+    for path in (cache_folder / "pages").glob(f"{_name(spec)}-*.json"):
+        found = _read(path)
+        if found is not None and found[0] == spec:
+            if found[1].output == output:
+                return found[1]
+            with contextlib.suppress(OSError):
+                last.append((path.stat().st_mtime, found[1]))
+    return max(last, key=lambda entry: entry[0])[1] if last else None
 
 
 def list_records(cache_folder: Path) -> Iterator[tuple[str, PageRecord]]:
@@ -56,12 +70,13 @@ def list_records(cache_folder: Path) -> Iterator[tuple[str, PageRecord]]:
 def write_record(cache_folder: Path, spec: str, record: PageRecord) -> None:
     """Keep the record of a spec. Raises OSError."""
     entry = {"version": _VERSION, "spec": spec, **asdict(record)}
-    write_atomic(_path(cache_folder, spec), json.dumps(entry, ensure_ascii=False).encode(), durable=False)
+    # A name that is not UTF-8 stays as it is with escapes only.
+    write_atomic(_path(cache_folder, spec, record.output), json.dumps(entry).encode(), durable=False)
 
 
-def remove_record(cache_folder: Path, spec: str) -> None:
-    """Forget a spec. Raises OSError."""
-    _path(cache_folder, spec).unlink(missing_ok=True)
+def remove_record(cache_folder: Path, spec: str, output: str) -> None:
+    """Forget a spec's page at `output`. Raises OSError."""
+    _path(cache_folder, spec, output).unlink(missing_ok=True)
 
 
 def _read(path: Path) -> tuple[str, PageRecord] | None:
@@ -70,11 +85,15 @@ def _read(path: Path) -> tuple[str, PageRecord] | None:
         if entry["version"] != _VERSION:
             return None
         blocks = tuple(BlockRecord(**block) for block in entry["blocks"])
-        inputs, copies = (tuple((name, digest) for name, digest in entry[key]) for key in ("inputs", "copies"))
-        return entry["spec"], PageRecord(entry["output"], entry["digest"], blocks, entry["settings"], inputs, copies)
+        files = [tuple((name, digest) for name, digest in entry[key]) for key in ("inputs", "copies", "unused")]
+        return entry["spec"], PageRecord(entry["output"], entry["digest"], blocks, entry["settings"], *files)
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def _path(cache_folder: Path, spec: str) -> Path:
-    return cache_folder / "pages" / f"{hashlib.sha256(spec.encode()).hexdigest()[:32]}.json"
+def _path(cache_folder: Path, spec: str, output: str) -> Path:
+    return cache_folder / "pages" / f"{_name(spec)}-{_name(output)}.json"
+
+
+def _name(path: str) -> str:
+    return hashlib.sha256(os.fsencode(path)).hexdigest()[:32]

@@ -6,6 +6,7 @@ and are rewritten for the page, so that one navigation serves pages at any depth
 
 from __future__ import annotations
 
+import os
 import posixpath
 import re
 from collections.abc import Iterator
@@ -104,4 +105,4 @@ def _page_address(url: Any, inside: str, page: Path | None) -> Any:
     if not isinstance(url, str) or page is None:
         return url
     parts = [part for part in (inside, page.stem + ".html") if part not in ("", ".")]
-    return "/".join([url.rstrip("/"), *(quote(part) for part in parts)])
+    return "/".join([url.rstrip("/"), *(quote(os.fsencode(part)) for part in parts)])

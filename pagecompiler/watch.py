@@ -17,16 +17,15 @@ from pagecompiler.batch import Batch, BatchState, Told
 from pagecompiler.build import CompileOptions, EngineSource, PageResult
 from pagecompiler.changes import Changes
 from pagecompiler.folder import FolderSpec, find_specs
-from pagecompiler.inputs import FileDigests, Inputs, settings_digest
+from pagecompiler.inputs import FileDigests, Inputs
 from pagecompiler.lock import being_built
 from pagecompiler.options import PROJECT_MARKS, page_settings
 from pagecompiler.orders import Orders
 from pagecompiler.outputs import OutputError
 from pagecompiler.resources import template_dir
 from pagecompiler.site import find_site
-from pagecompiler.survey import PageFacts, normal
+from pagecompiler.survey import Neighbours, PageFacts, normal
 
-_ABOUT_OTHER_PAGES = frozenset({"E0311", "W0312"})
 _BUSY = "E0804"
 _BUSY_SECONDS = 0.5  # a lock that is given back tells nobody, when its process was killed
 
@@ -35,15 +34,16 @@ _BUSY_SECONDS = 0.5  # a lock that is given back tells nobody, when its process 
 class _Built:
     """What the last build of a page, good or not, was made of.
 
-    `others` stands for what was known of the other pages where that was a reason for complaints, else it is empty.
-    `busy`: nothing was built, since another pagec was building the page.
+    `dead` are its links that led nowhere, `saved` is when its spec was saved. `busy`: nothing was built, since another
+    pagec was building the page.
     """
 
     inputs: Inputs
     settings: str
     ok: bool
-    others: str
+    dead: frozenset[str]
     busy: bool
+    saved: int
 
 
 class _SupersededError(Exception):
@@ -86,6 +86,7 @@ class Watch:
         self._around: dict[Path, tuple[Path | None, str]] = {}
         self._problem = ""
         self._before: dict[Path, tuple[Inputs, str]] = {}
+        self._saved: dict[Path, int] = {}
         self._waiting: set[Path] = set()
         self._anew: set[Path] = set()
         self.good_pages = 0
@@ -130,6 +131,7 @@ class Watch:
 
     def _build(self, specs: Sequence[FolderSpec], options: CompileOptions) -> None:
         self._before = {spec.path: self._look(spec) for spec in specs}
+        self._saved = {spec.path: _saved(spec.path) for spec in specs}
         self._waiting = set(self._before)
         batch = Batch(
             self._folder,
@@ -176,7 +178,9 @@ class Watch:
             return True
         if any(self._digests(path) != was for path, was in built.inputs):
             return True
-        if built.others and built.others != self._others():
+        if built.dead != self._dead(spec):
+            return True
+        if not built.ok and built.saved != _saved(spec.path):  # the disk may have room now
             return True
         if built.busy and not being_built(spec.output):
             return True
@@ -198,10 +202,10 @@ class Watch:
         else:
             inputs = result.inputs
         codes = {finding.code for finding in result.diagnostics}
-        others = "" if codes.isdisjoint(_ABOUT_OTHER_PAGES) else self._others()
         self._waiting.discard(spec.path)
         self._anew.discard(spec.path)
-        self._built[spec.path] = _Built(inputs, settings, result.ok, others, _BUSY in codes)
+        busy = _BUSY in codes
+        self._built[spec.path] = _Built(inputs, settings, result.ok, self._dead(spec), busy, self._saved[spec.path])
         self.good_pages += result.ok
         self._audience.told(result, sources)
         self._told(result, sources)
@@ -225,10 +229,12 @@ class Watch:
             self._around[folder] = site, page_settings(self._source.model, self._options, site)
         return self._around[folder]
 
-    def _others(self) -> str:
-        """Stands for what links between pages depend on."""
-        known = [(str(path), sorted(facts.section_ids) if facts else None) for path, facts in self._facts.items()]
-        return settings_digest(*sorted(known, key=lambda entry: entry[0]))
+    def _dead(self, spec: FolderSpec) -> frozenset[str]:
+        """The links of a page that lead nowhere, by what is known of the others now."""
+        facts = self._facts.get(normal(spec.output))
+        if facts is None or self._folder is None:
+            return frozenset()
+        return Neighbours(self._facts, normal(self._options.output or Path())).dead(spec, facts.links)
 
     def _places(self) -> dict[Path, bool]:
         """The folders to watch, and whether with everything in them."""
@@ -244,6 +250,14 @@ class Watch:
             places = {place for place in places if not place.is_relative_to(top)}
             deep.add(top)
         return dict.fromkeys(places, False) | dict.fromkeys(deep, True)
+
+
+def _saved(spec: Path) -> int:
+    """When a spec was saved; 0 if it cannot be told."""
+    try:
+        return spec.stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _up(folder: Path) -> Iterator[Path]:

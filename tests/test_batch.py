@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -127,9 +128,17 @@ def test_equal_blocks_of_a_folder_are_written_once(site: Path, run: Runner) -> N
     assert 'href="../about.html"' in Path("out/blog/first.html").read_text(encoding="utf-8")
 
 
-def test_each_cache_has_all_fragments_of_its_pages(site: Path, run: Runner) -> None:
-    """Without a mark of a project each folder has a cache of its own."""
+def test_a_folder_has_one_cache(site: Path, run: Runner) -> None:
+    """Also without a mark of a project: what another page has is there for a page of a new folder."""
     (site / "_site.yaml").unlink()
+    run(site, jobs=1)
+    (site / "news").mkdir()
+    (site / "news" / "second.yaml").write_text(spec("Second", KINDS[2]), encoding="utf-8")
+    assert all(result.ok for result in run(site, locked=True))
+
+
+def test_each_project_in_a_folder_has_all_fragments_of_its_pages(site: Path, run: Runner) -> None:
+    (site / "blog" / "pagec.toml").touch()
     run(site, jobs=1)
     assert [result.ok for result in run(site / "blog", locked=True)] == [True]
 
@@ -343,6 +352,70 @@ def test_pages_whose_spec_has_gone(site: Path, pagec: Callable[..., Outcome]) ->
     assert not Path("out/about.html").exists() and Path("out/index.html").exists()
 
 
+def test_only_what_is_in_the_output_folder_is_pruned(site: Path, pagec: Callable[..., Outcome]) -> None:
+    assert pagec("site", "-o", "one").code == pagec("site", "-o", "two").code == 0
+    (site / "about.yaml").unlink()
+    outcome = pagec("site", "-o", "one", "--prune")
+    assert outcome.code == 0 and "removed" in outcome.err
+    assert not Path("one/about.html").exists() and Path("two/about.html").exists()
+    outcome = pagec("site", "-o", "preview", "--prune")
+    assert "removed" not in outcome.err and Path("two/about.html").exists()
+    assert "has gone (--prune" in pagec("site", "-o", "two").err
+
+
+@pytest.mark.parametrize("left", [None, "title: ["], ids=["no spec", "a broken spec"])
+def test_pages_are_known_when_no_spec_is_left_to_build(
+    site: Path, pagec: Callable[..., Outcome], left: str | None
+) -> None:
+    shutil.rmtree(site / "blog")
+    (site / "blog").mkdir()
+    (site / "_site.yaml").unlink()
+    (site / "blog" / "old.yaml").write_text(spec("Old"), encoding="utf-8")
+    assert pagec("site", "-o", "out").code == 0
+    shutil.rmtree(site / "blog")
+    for path in site.glob("*.yaml"):
+        path.unlink()
+    if left is not None:
+        (site / "index.yaml").write_text(left, encoding="utf-8")
+    outcome = pagec("site", "-o", "out")
+    assert outcome.err.count("has gone (--prune") == (3 if left is None else 2)
+    pagec("site", "-o", "out", "--prune")
+    pages = [path.name for path in Path("out").rglob("*.html")]
+    assert pages == ([] if left is None else ["index.html"])
+    if left is None:
+        assert pagec("site", "-o", "out").code == 2, "nothing is left to do"
+
+
+def test_an_image_that_no_page_shows_any_more(site: Path, pagec: Callable[..., Outcome]) -> None:
+    picture = '<svg xmlns="http://www.w3.org/2000/svg" width="4" height="3"/>'
+    (site / "old.svg").write_text(picture, encoding="utf-8")
+    figure = "- {kind: figure, heading: F, image: {src: old.svg, alt: A}}\n"
+    for text in (spec("About", more=figure), spec("About")):
+        (site / "about.yaml").write_text(text, encoding="utf-8")
+        assert pagec("site", "-o", "out").code == 0
+    assert "old.svg stays, but no page shows it" in pagec("site", "-o", "out").err
+    assert "old.svg" in pagec("site", "-o", "out", "--prune").err
+    assert not Path("out/old.svg").exists() and (site / "old.svg").exists()
+    assert "old.svg" not in pagec("site", "-o", "out", "--prune").err
+
+
+def test_a_link_to_a_page_that_is_pruned_is_said_at_once(site: Path, pagec: Callable[..., Outcome]) -> None:
+    assert pagec("site", "-o", "out").code == 0
+    (site / "about.yaml").unlink()
+    assert "W0312" not in pagec("site", "-o", "out").err, "the page is still there"
+    assert "W0312" in pagec("site", "-o", "out", "--prune").err
+
+
+def test_a_sitemap_without_addresses(site: Path, pagec: Callable[..., Outcome]) -> None:
+    pagec("site", "-o", "out")
+    (site / "_site.yaml").write_text("lang: en\n", encoding="utf-8")
+    assert "out/sitemap.xml stays" in pagec("site", "-o", "out").err
+    assert "removed out/sitemap.xml" in pagec("site", "-o", "out", "--prune").err
+    Path("out/sitemap.xml").write_text("<mine/>", encoding="utf-8")
+    assert "sitemap" not in pagec("site", "-o", "out", "--prune").err
+    assert Path("out/sitemap.xml").exists()
+
+
 def test_sitemap_and_index(site: Path, pagec: Callable[..., Outcome]) -> None:
     (site / "index.yaml").write_text("robots: noindex\n" + spec("'A [link](x) & <b>*'", KINDS[1]), encoding="utf-8")
     assert pagec("site", "-o", "out", "--index").code == 0
@@ -363,9 +436,52 @@ def test_usage(site: Path, pagec: Callable[..., Outcome]) -> None:
         (["nowhere"], "there is no folder"), (["site/index.yaml"], "is not a folder"),
         (["empty"], "no spec"), (["site"], "would both be written"),
         (["site/blog", "-o", "out", "--report", "out"], "would take the place of pages"),
+        (["site/blog", "-o", "-"], "need one"), (["site/blog", "-o", "x.html"], "need one"),
     ):  # fmt: skip
         outcome = pagec(*arguments)
         assert outcome.code == 2 and said in outcome.err and outcome.out == ""
+
+
+def test_no_page_takes_the_place_of_another(site: Path, pagec: Callable[..., Outcome]) -> None:
+    Path("out").mkdir()
+    Path("out/blog").symlink_to(".")
+    (site / "first.yaml").write_text(spec("First"), encoding="utf-8")
+    outcome = pagec("site", "-o", "out")
+    assert outcome.code == 2 and "would both be written" in outcome.err
+    (site / "pagec-index.yaml").write_text(spec("Mine"), encoding="utf-8")
+    outcome = pagec("site", "-o", "other", "--index")
+    assert outcome.code == 2 and "--index would take the place" in outcome.err
+    assert pagec("site", "-o", "other").code == 0
+
+
+def test_a_pipe_is_no_spec(site: Path, pagec: Callable[..., Outcome]) -> None:
+    os.mkfifo(site / "pipe.yaml")
+    assert len(pagec("site", "-o", "out").out.split()) == 3
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_folder_that_cannot_be_read_is_said(site: Path, pagec: Callable[..., Outcome]) -> None:
+    (site / "blog").chmod(0)
+    try:
+        outcome = pagec("site", "-o", "out", "--prune")
+    finally:
+        (site / "blog").chmod(0o755)
+    assert outcome.code == 2 and "cannot read the folder `site/blog`" in outcome.err
+
+
+def test_a_name_that_is_not_utf_8(site: Path, pagec: Callable[..., Outcome]) -> None:
+    os.rename(site / "about.yaml", os.fsencode(site) + b"/\xff.yaml")
+    outcome = pagec("site", "-o", "out")
+    assert outcome.code == 0 and len(outcome.out.split()) == 3
+    assert "3 unchanged" in pagec("site", "-o", "out").err
+    assert pagec("site", "-o", "out", "--json").code == 0
+
+
+def test_rejected_answers_of_specs_of_one_name(site: Path, run: Runner) -> None:
+    (site / "blog" / "about.yaml").write_text("title: T\nhero: {heading: H, text: Words.}", encoding="utf-8")
+    run.script = lambda request: "no"
+    run(site, keep_failed=Path("kept"))
+    assert Path("kept/about.hero.1.txt").exists() and Path("kept/blog/about.hero.1.txt").exists()
 
 
 def test_a_report_of_each_page_that_is_built(site: Path, pagec: Callable[..., Outcome]) -> None:

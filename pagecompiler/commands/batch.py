@@ -19,7 +19,7 @@ from pagecompiler.commands.options import (
     decoding_options,
 )
 from pagecompiler.commands.screen import CONTEXT, Screen, count, fail, make_screen, screen_options
-from pagecompiler.outputs import DEFAULT_FOLDER
+from pagecompiler.outputs import DEFAULT_FOLDER, STDOUT
 
 BATCH_LANES = 10
 SERVED_LANES, SERVED_JOBS = 256, 64
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pagecompiler.batch import Batch, BatchState
     from pagecompiler.build import PageResult
     from pagecompiler.folder import FolderSpec
+    from pagecompiler.orphans import Orphans
     from pagecompiler.reporting.page_reports import PageReports
 
 
@@ -78,17 +79,23 @@ def batch_command(
     from pagecompiler.api import engine_maker
     from pagecompiler.batch import DEFAULT_JOBS, Batch
     from pagecompiler.build import EngineSource
-    from pagecompiler.folder import find_specs
+    from pagecompiler.folder import INDEX_NAME, find_specs
     from pagecompiler.outputs import OutputError
 
     screen = make_screen(options)
     if not folder.is_dir():
         fail(f"`{folder}` is not a folder" if folder.exists() else f"there is no folder `{folder}`", 2)
+    if str(output) == STDOUT or output.suffix.lower() in (".html", ".htm"):
+        fail(f"`{output}` is no folder, but the pages of a folder need one", 2)
     try:
         specs = find_specs(folder, output)
     except OutputError as error:
         fail(str(error), error.exit_code)
-    if not specs:
+    names = {spec.output.name: spec.name for spec in specs if spec.output.parent == output}
+    if index and INDEX_NAME in names:
+        fail(f"--index would take the place of the page of `{names[INDEX_NAME]}`; rename the spec", 2)
+    orphans = _find_orphans(folder, output, specs, options["cache_dir"])
+    if not specs and not orphans.pages:
         fail(f"there is no spec under `{folder}`", 2)
     reports = _page_reports(report, output, specs)
     model = chosen_model(options, str(folder / "."), screen)
@@ -118,6 +125,7 @@ def batch_command(
             told=told.add,
             listener=reports.hear if reports is not None else lambda progress: None,
             watched=watched,
+            gone=[kept.page for kept in orphans.pages] if prune else [],
         )
         try:
             batch.survey()
@@ -125,7 +133,8 @@ def batch_command(
             spent = source.spent()
         finally:
             source.close()
-    problem = _after(batch, folder, output, screen, index=index, remove=prune)
+    orphans = _find_orphans(folder, output, specs, options["cache_dir"])
+    problem = _after(batch, orphans, folder, output, screen, index=index, remove=prune)
     told.summary()
     screen.say_spent(spent)
     if as_json:
@@ -233,23 +242,37 @@ class _Told:
         )
 
 
-def _after(batch: Batch, folder: Path, output: Path, screen: Screen, *, index: bool, remove: bool) -> bool:
-    """What concerns the folder as a whole: orphans, sitemap, index. Gives whether something could not be done."""
-    from pagecompiler.listing import compile_index, write_sitemap
-    from pagecompiler.orphans import find_orphans, prune
+def _find_orphans(folder: Path, output: Path, specs: Sequence[FolderSpec], cache: Path | None) -> Orphans:
+    from pagecompiler.orphans import find_caches, find_orphans
 
-    orphans = find_orphans(folder, batch.caches, {page.resolve() for page in batch.facts})
-    for orphan in [] if remove else orphans:
-        screen.say(f"{orphan.page} stays, but its spec {orphan.spec} has gone (--prune removes the page)")
+    caches = find_caches(folder) if cache is None else {cache}
+    return find_orphans(folder, output, caches, {spec.output.resolve() for spec in specs})
+
+
+def _after(
+    batch: Batch, orphans: Orphans, folder: Path, output: Path, screen: Screen, *, index: bool, remove: bool
+) -> bool:  # fmt: skip
+    """What concerns the folder as a whole: orphans, sitemap, index. Gives whether something could not be done."""
+    from pagecompiler.listing import compile_index, old_sitemap, write_sitemap
+    from pagecompiler.orphans import prune
+
+    if not remove:
+        for kept in orphans.pages:
+            screen.say(f"{kept.page} stays, but its spec {kept.spec} has gone (--prune removes the page)")
+        for path in {path for kept in orphans.images for path, _ in orphans.unused(kept)}:
+            screen.say(f"{path} stays, but no page shows it any more (--prune removes it)")
     pages = [facts for facts in batch.facts.values() if facts is not None and facts.spec.output.exists()]
     try:
         if remove:
-            removed, kept = prune(orphans, batch.caches)
+            removed, kept_back = prune(orphans)
             for path in removed:
                 screen.say(f"removed {path}")
-            for path in kept:
+            for path in kept_back:
                 screen.say(f"{path} stays: it was changed by somebody else")
-        write_sitemap(pages, output)
+        if write_sitemap(pages, output) is None and (old := old_sitemap(output)):
+            if remove:
+                old.unlink()
+            screen.say(f"removed {old}" if remove else f"{old} stays, but no page has an address (--prune removes it)")
         if not index:
             return False
         result = compile_index(pages, folder, output)

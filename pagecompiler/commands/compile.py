@@ -23,6 +23,7 @@ from pagecompiler.commands.specs import load, read_spec, refuse_folders, shown
 
 if TYPE_CHECKING:
     from pagecompiler.build import CompileOptions, EngineSource, PageResult
+    from pagecompiler.claims import Claims
     from pagecompiler.generate import Listener, Progress
     from pagecompiler.outputs import Output
     from pagecompiler.reporting.attempts import Attempts
@@ -59,6 +60,7 @@ def compile_command(
     """
     from pagecompiler.api import engine_maker
     from pagecompiler.build import EngineSource
+    from pagecompiler.claims import Claims
     from pagecompiler.outputs import OutputError, plan_outputs
     from pagecompiler.reporting.attempts import Attempts
 
@@ -72,13 +74,14 @@ def compile_command(
     model = chosen_model(options, specs[0], screen)
     decoding = decoding_options(options)
     source = EngineSource(model, engine_maker(model, options["lanes"], decoding, screen.say, screen.verbose))
+    claims = Claims()
     results: list[PageResult] = []
     recorded: list[Attempts] = []
     try:
         for spec, target in zip(specs, outputs, strict=True):
             attempts = Attempts()
             settings = replace(compile_options(options, model, decoding, target.path), trace=report is not None)
-            result = _compile_one(spec, source, settings, screen, attempts.hear)
+            result = _compile_one(spec, source, settings, screen, attempts.hear, claims)
             results.append(result)
             recorded.append(attempts)
             if options["why"]:
@@ -121,7 +124,7 @@ def _write_report(report: Path, builds: Sequence[tuple[PageResult, Attempts]], s
 
 
 def _compile_one(
-    spec: str, source: EngineSource, settings: CompileOptions, screen: Screen, recorder: Listener
+    spec: str, source: EngineSource, settings: CompileOptions, screen: Screen, recorder: Listener, claims: Claims
 ) -> PageResult:
     from pagecompiler.build import PageResult, compile_spec
     from pagecompiler.diagnostics import CompileError
@@ -139,7 +142,7 @@ def _compile_one(
             progress(step)
             recorder(step)
 
-        result = compile_spec(loaded, source, settings, listener)
+        result = compile_spec(loaded, source, settings, listener, claims)
     screen.report(result.diagnostics, loaded.sources)
     if result.ok:
         decoded = sum(len(c.tokens) for block in result.blocks for c in block.completions)

@@ -93,7 +93,7 @@ def watch_command(
     from pagecompiler.build import EngineSource
     from pagecompiler.changes import Changes
     from pagecompiler.orders import Orders
-    from pagecompiler.outputs import plan_outputs
+    from pagecompiler.outputs import OutputError, plan_outputs
     from pagecompiler.watch import Watch, output_places
 
     screen = make_screen(options)
@@ -103,7 +103,10 @@ def watch_command(
         fail(f"there is no spec and no folder `{target}`", 2)
     if target.is_dir() and output.suffix.lower() in (".html", ".htm"):
         fail(f"`{output}` is a page, but the specs of a folder need a folder", 2)
-    page = output if target.is_dir() else plan_outputs([str(target)], str(output))[0].path
+    try:
+        page = output if target.is_dir() else plan_outputs([str(target)], str(output))[0].path
+    except OutputError as error:
+        fail(str(error), error.exit_code)
     if page is None:
         fail("watch cannot write to standard output", 2)
     model = chosen_model(options, str(target), screen)
