@@ -13,6 +13,8 @@ from pagecompiler.files import write_atomic
 
 _LENGTH = re.compile(r"\s*\+?([0-9.]+)\s*(?:px)?\s*")
 _SVG_HEAD = 64 * 1024
+# The copy beside a page would be served as a page, and replaced by one of that name.
+_PAGES = (".html", ".htm")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,9 @@ def _read(src: str, path: Path) -> Asset:
             raise AssetError("E0308", f"there is no file `{src}`", _similar(path), path=path)
         if not path.is_file():
             raise AssetError("E0309", f"`{src}` is not a file", path=path)
+        if PurePosixPath(src).suffix.lower() in _PAGES:
+            message = f"`{src}` is not an image by its name: .html is for pages"
+            raise AssetError("E0309", message, "rename the file", path=path)
         with path.open("rb") as file:
             head = file.read(_SVG_HEAD)
     except OSError as error:

@@ -201,6 +201,11 @@ CODES: dict[str, Code] = {
         "Without `mailto:` or `https://` an address is the path of a file beside the page.",
         "write the scheme in front; if a file is meant, ./",
     ),
+    "W0315": Code(
+        "shared image without address",
+        "Other sites show `image` where the page is linked, but they need its whole address, which begins with `url`.",
+        "set `url`, in the spec or in `_site.yaml`",
+    ),
     # 04 fragments and linking
     "E0401": Code(
         "no markup",

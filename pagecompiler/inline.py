@@ -9,12 +9,19 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Literal
+
+from cachetools import LRUCache, cached
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
+REMEMBERED_BYTES = 20_000_000
+"""Of rendered texts. One paragraph may fill a spec of 1 MiB: its nodes just fit."""
+
+_NODE_BYTES = 80
 # Without one of these no rule can match, and the parser need not be imported.
 _MARKS = re.compile(r"[*_`\[\\]")
 
@@ -48,7 +55,14 @@ def render_inline(text: str) -> tuple[InlineNode, ...]:
     return _render(text)
 
 
-@lru_cache(maxsize=1024)
+def _weight(nodes: Sequence[InlineNode]) -> int:
+    """About the bytes that nodes take. Their text counts twice: what they were made from is kept beside them."""
+    return sum(
+        _NODE_BYTES + (2 * len(node.text) if isinstance(node, InlineText) else _weight(node.children)) for node in nodes
+    )
+
+
+@cached(LRUCache[Any, tuple[InlineNode, ...]](REMEMBERED_BYTES, getsizeof=_weight), lock=Lock())
 def _render(text: str) -> tuple[InlineNode, ...]:
     return _joined(_nodes(iter(parse_inline(text))))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import tomllib
 import unicodedata
@@ -13,6 +14,7 @@ from typing import Any
 from pagecompiler.resources import data_path
 
 _RTL_LANGUAGES = frozenset("ar arc ckb dv fa he iw ji ks ku nqo ps sd syr ug ur yi".split())
+_TRADITIONAL_REGIONS = frozenset("tw hk mo".split())
 _RTL_SCRIPTS = frozenset("adlm arab aran hebr mand nkoo rohg samr syrc thaa".split())
 
 
@@ -29,14 +31,18 @@ def direction(lang: str) -> str:
 
 
 def labels(lang: str, overrides: Mapping[str, str]) -> dict[str, str]:
-    """The compiler's own words in a language, English where it has none; the spec's `labels` win."""
+    """The compiler's own words in a language, English where it has none; the spec's `labels` win.
+
+    >>> labels("zh-TW", {})["main_navigation"], labels("zh-Hans-HK", {})["main_navigation"]
+    ('主要導覽', '主导航')
+    """
     table = _table()
-    return {**table["en"], **table.get(_primary(lang), {}), **overrides}
+    return {**table["en"], **table.get(_written(lang), {}), **overrides}
 
 
 def has_labels(lang: str) -> bool:
     """Whether the compiler's own words exist in this language."""
-    return _primary(lang) in _table()
+    return _written(lang) in _table()
 
 
 def english_name(lang: str) -> str:
@@ -98,6 +104,15 @@ def _script(character: str) -> str:
 
 def _primary(lang: str) -> str:
     return lang.lower().split("-")[0]
+
+
+def _written(lang: str) -> str:
+    """The name of a language's words in labels.toml; Chinese has two, by script, else by region."""
+    primary, *rest = lang.lower().split("-")
+    # Behind the first single letter stand extensions and private use.
+    subtags = list(itertools.takewhile(lambda part: len(part) > 1, rest))
+    traditional = "hant" in subtags or ("hans" not in subtags and not _TRADITIONAL_REGIONS.isdisjoint(subtags))
+    return "zh-hant" if primary == "zh" and traditional else primary
 
 
 @cache

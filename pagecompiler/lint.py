@@ -17,11 +17,19 @@ def lint(
     loaded: LoadedSpec, model: str | None = None, prompts: PromptStyle = PromptStyle.COMPACT
 ) -> Iterator[Diagnostic]:
     """What to say of a spec before anything is decoded. Without the name of a model its briefs are not looked at."""
+    yield from _shared_image(loaded)
     yield from _languages(loaded)
     if prompts is PromptStyle.COMPACT:
         yield from _mood(loaded)
         if model is not None:
             yield from _briefs(loaded, model)
+
+
+def _shared_image(loaded: LoadedSpec) -> Iterator[Diagnostic]:
+    page = loaded.page
+    if page.image is not None and page.url is None:
+        message = f"without `url` other sites cannot find the image `{page.image.src}`"
+        yield loaded.diagnostic("W0315", message, ("image", "src"))
 
 
 def _mood(loaded: LoadedSpec) -> Iterator[Diagnostic]:

@@ -127,9 +127,11 @@ def _add_site(raw: RawSpec, path: Path, page: Path | None) -> list[Diagnostic]:
     if findings:
         return findings
     common, findings = read_raw(Source(text, name))
-    if common is not None:
-        findings += map(_finding, site.unknown_keys(common))
-        site.merge(raw, common, path.parent, page)
+    if common is None:
+        # A page needs keys; the site's file may set no defaults.
+        return [finding for finding in findings if finding.code != "E0110"]
+    findings += map(_finding, site.unknown_keys(common))
+    site.merge(raw, common, path.parent, page)
     return findings
 
 

@@ -39,12 +39,13 @@ def page_links(page: schema.PageSpec) -> Iterator[tuple[SpecPath, str]]:
 
 
 def _page_parts(page: schema.PageSpec) -> Iterator[Part]:
+    """Every part once: what is left of the page comes last, without the others."""
     for name in ("nav", "hero", "footer", "image"):
         if (part := getattr(page, name)) is not None:
             yield (name,), part
     for index, section in enumerate(page.sections):
         yield ("sections", index), section
-    yield (), page.model_copy(update={"nav": None, "sections": [], "footer": None, "image": None})
+    yield (), page.model_copy(update={"nav": None, "hero": None, "sections": [], "footer": None, "image": None})
 
 
 def _valid_parts(raw: RawSpec) -> Iterator[Part]:

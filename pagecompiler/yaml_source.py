@@ -213,7 +213,9 @@ class _Builder:
                 self._take(event)
         except _StopError:
             return None
-        if self._root is None:
+        root = self._root
+        if root is None or (isinstance(root, Scalar) and root.plain and not root.text):
+            self._root = None
             self._report("E0110", "the spec is empty", 0, 0)
         for name, scalar in self._unused.items():
             message = f"`&{name}` is read as an anchor, not as text, and is never used"

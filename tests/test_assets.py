@@ -73,12 +73,16 @@ def test_svg_sizes(svg: str, size: tuple[int | None, int | None], folder: Path) 
         ("text.png", "E0309"),
         ("empty.png", "E0309"),
         ("cut.png", "E0309"),
+        ("two.html", "E0309"),
+        ("page.HTM", "E0309"),
     ],
 )
 def test_refused(src: str, code: str, folder: Path) -> None:
     (folder / "text.png").write_text("hello")
     (folder / "empty.png").write_bytes(b"")
     (folder / "cut.png").write_bytes(png(3, 3)[:12])
+    (folder / "two.html").write_text("<svg/>")
+    (folder / "page.HTM").symlink_to("a.png")
     (folder / "link.png").symlink_to("../outside.png")
     (folder / "linked").symlink_to("..")
     (folder / "loop.png").symlink_to("loop.png")

@@ -260,6 +260,12 @@ def test_links_between_pages(site: Path, run: Runner) -> None:
         assert all(finding.span is not None and finding.span.line == 5 for finding in result.diagnostics)
 
 
+def test_a_dead_link_of_a_hero_is_said_once(site: Path, run: Runner) -> None:
+    (site / "index.yaml").write_text("title: T\nhero: {heading: H, actions: [{text: Shop, href: gone.html}]}\n")
+    (result,) = [result for result in run(site) if result.spec == "site/index.yaml"]
+    assert [finding.code for finding in result.diagnostics] == ["W0312"]
+
+
 def test_the_state_comes_with_an_estimate(site: Path, run: Runner) -> None:
     run(site)
     assert [state.finished for state in run.states][-1] == 3

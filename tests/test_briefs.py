@@ -165,6 +165,8 @@ def test_what_stands_around_an_answer_is_taken_off(load: Load, tmp_path: Path, a
     result, engine = compiled(load(BRIEF), tmp_path, [answer])
     assert result.ok, [finding.message for finding in result.diagnostics]
     assert len([request for request in engine.requests if request.label == "p"]) == 1
+    plain, _ = compiled(load(BRIEF), tmp_path / "plain", [GOOD])
+    assert result.html == plain.html
 
 
 BAD = {

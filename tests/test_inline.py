@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pagecompiler.inline import InlineElement, InlineText, links, plain_text, render_inline, text_runs
+from pagecompiler.inline import (
+    REMEMBERED_BYTES,
+    InlineElement,
+    InlineText,
+    links,
+    plain_text,
+    render_inline,
+    text_runs,
+)
 
 
 def test_nodes() -> None:
@@ -57,6 +65,13 @@ def test_runs() -> None:
 def test_anything(text: str) -> None:
     assert "".join(text_runs(text)) == plain_text(text)
     list(links(text))
+
+
+def test_what_is_remembered_is_bounded_by_the_size_of_the_texts() -> None:
+    texts = [f"*{number}*" + "x" * (REMEMBERED_BYTES // 20) for number in range(12)]
+    first = [render_inline(text) for text in texts]
+    assert render_inline(texts[-1]) is first[-1]
+    assert render_inline(texts[0]) is not first[0]
 
 
 def test_texts_without_marks_do_not_import_the_parser() -> None:

@@ -58,7 +58,7 @@ def test_wrong(tag: str) -> None:
     assert problem(tag)
 
 
-LANGUAGES = "en de fr es it pt nl sv pl uk ar he tr ja zh ko"
+LANGUAGES = "en de fr es it pt nl sv pl uk ar he tr ja zh zh-Hant ko"
 
 
 @pytest.mark.parametrize("tag", LANGUAGES.split())
@@ -67,3 +67,14 @@ def test_the_compilers_own_words(tag: str) -> None:
     words = labels(tag, {})
     assert set(words) == {"skip", "main_navigation", "footer_navigation"}
     assert len(set(words.values())) == 3
+
+
+@pytest.mark.parametrize(
+    ("tag", "words"),
+    [
+        ("zh", "主导航"), ("zh-CN", "主导航"), ("zh-SG", "主导航"), ("zh-Hans-HK", "主导航"), ("zh-x-hant", "主导航"),
+        ("zh-Hant", "主要導覽"), ("zh-TW", "主要導覽"), ("zh-HK", "主要導覽"), ("zh-MO", "主要導覽"), ("zh-Hant-MY", "主要導覽"),
+    ],
+)  # fmt: skip
+def test_chinese_has_the_words_of_its_script(tag: str, words: str) -> None:
+    assert labels(tag, {})["main_navigation"] == words

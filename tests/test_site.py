@@ -111,6 +111,13 @@ def test_a_site_that_is_no_yaml(site: Path) -> None:
     assert [item.code for item in error.value.diagnostics] == ["E0101"]
 
 
+@pytest.mark.parametrize("text", ["", "# nothing yet\n", "---\n"])
+def test_a_site_without_keys_sets_no_defaults(text: str, tmp_path: Path) -> None:
+    (tmp_path / "_site.yaml").write_text(text)
+    loaded = page(tmp_path)
+    assert (loaded.page.lang, loaded.page.nav, loaded.warnings) == ("en", None, ())
+
+
 def test_a_later_finding_about_the_sites_values_names_the_site(site: Path) -> None:
     loaded = page(site)
     assert Path(loaded.diagnostic("E0303", "x", ("nav", "brand")).file or "").name == "_site.yaml"

@@ -21,6 +21,7 @@ WRONG: list[tuple[str, str | bytes, str, int, int]] = [
     ('utf16 no bom', b't\x00i\x00t\x00l\x00e\x00:\x00 \x00x\x00', "E0101", 1, 1),
     ('empty', '', "E0110", 1, 1),
     ('only comments', '# x\n\n', "E0110", 1, 1),
+    ('only a mark', '---\n', "E0110", 1, 1),
     ('two documents', BASE + '---\nb: c\n', "E0109", 3, 1),
     ('control', BASE + 'description: a\x07b\n', "E0103", 3, 15),
     ('nel', BASE + 'description: a\x85b\n', "E0103", 3, 15),
@@ -179,6 +180,7 @@ def test_the_table_is_large_and_its_codes_exist() -> None:
         "W0312",
         "W0313",
         "W0314",
+        "W0315",
     }
 
 
