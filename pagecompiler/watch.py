@@ -94,6 +94,8 @@ class Watch:
     def run(self) -> None:
         """Build what is not current, then wait for the next change, and so on."""
         self._find_specs()
+        if not self._specs and not self._problem:
+            self._say(f"there is no spec under {self._target} yet")
         self._changes.watch(self._places())
         while True:
             self.update()

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -111,6 +112,41 @@ def test_an_output_folder_where_a_file_is(folder: Path) -> None:
     done = pagec(folder, "compile", "page.yaml")
     assert done.returncode == 1 and len(errors(done)) == 1
     assert (folder / "output").read_text(encoding="utf-8") == "mine"
+
+
+def test_a_spec_that_is_named_like_its_page(folder: Path) -> None:
+    spec = folder / "page.html"
+    (folder / "page.yaml").rename(spec)
+    before = spec.read_bytes()
+    for command in ("compile", "watch"):
+        done = pagec(folder, command, "page.html", "-o", ".")
+        assert done.returncode == 2 and "would take the place of the spec" in done.stderr
+    assert spec.read_bytes() == before
+
+
+def test_two_images_for_one_file(folder: Path) -> None:
+    for name, width in (("a", "4"), ("b", "5")):
+        (folder / name).mkdir()
+        (folder / name / "picture.svg").write_text(PICTURE.replace("4", width), encoding="utf-8")
+        figure = "- {kind: figure, heading: F, image: {src: picture.svg, alt: A}}\n"
+        (folder / name / f"{name}.yaml").write_text(SPEC.replace("@", "x") + figure, encoding="utf-8")
+    done = pagec(folder, "compile", "a/a.yaml", "b/b.yaml", "-o", "out")
+    assert done.returncode == 1 and len(errors(done)) == 1 and "E0807" in done.stderr
+    assert pages(folder / "out") == ["a.html", "picture.svg"]
+    assert (folder / "out" / "picture.svg").read_bytes() == (folder / "a" / "picture.svg").read_bytes()
+    (folder / "b" / "picture.svg").write_bytes((folder / "a" / "picture.svg").read_bytes())
+    assert pagec(folder, "compile", "a/a.yaml", "b/b.yaml", "-o", "out").returncode == 0
+
+
+def test_what_a_killed_build_left_beside_its_page_goes(folder: Path) -> None:
+    (folder / "out").mkdir()
+    old, new, other = (folder / "out" / name for name in (".page.html.1.tmp", ".page.html.2.tmp", ".other.html.1.tmp"))
+    for path in (old, new, other):
+        path.write_text("<!DOCTYPE", encoding="utf-8")
+    for path in (old, other):
+        os.utime(path, (time.time() - 7200,) * 2)
+    assert pagec(folder, "compile", "page.yaml", "-o", "out").returncode == 0
+    assert pages(folder / "out") == [".other.html.1.tmp", ".page.html.2.tmp", "page.html"]
 
 
 def test_two_builds_of_one_page(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

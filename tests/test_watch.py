@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from watchdog.observers import Observer
 
+from pagecompiler import publish
 from pagecompiler.build import CompileOptions, EngineSource, PageResult, compile_spec
 from pagecompiler.changes import Changes
 from pagecompiler.engine.reference import write
@@ -263,6 +264,23 @@ def test_a_broken_spec_leaves_the_page(spec: Path, start: Callable[..., Watcher]
     watcher.expect_text("mended")
 
 
+def test_saving_again_tries_again(
+    spec: Path, start: Callable[..., Watcher], monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    watcher = start(spec)
+    watcher.expect()
+
+    def full(*_: object, **__: object) -> bool:
+        raise OSError(28, "No space left on device", "page.html")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(publish, "write_atomic", full)
+        _write_and_rename(spec, SPEC.replace("@", "second"))
+        watcher.expect_code("E0801")
+    _write_and_rename(spec, SPEC.replace("@", "second"))
+    assert "second" in (watcher.expect_good().html or "")
+
+
 def test_a_save_during_a_build_cancels_it(
     spec: Path, start: Callable[..., Watcher], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -385,6 +403,25 @@ def test_a_page_that_another_one_mends(spec: Path, start: Callable[..., Watcher]
     _in_place(spec.with_name("more.yaml"), SPEC.replace("@", "more"))
     while watcher.expect("page").diagnostics:
         pass
+
+
+def test_a_page_that_another_one_breaks(spec: Path, start: Callable[..., Watcher]) -> None:
+    news = spec.with_name("news.yaml")
+    _in_place(spec, SPEC.replace("@", "'see [news](news.html#one)'"))
+    _in_place(news, SPEC.replace("@", "news"))
+    watcher = start(spec.parent)
+    assert watcher.expect().ok and watcher.expect().ok
+    _in_place(news, SPEC.replace("@", "news").replace("One", "Two"))
+    while "E0311" not in [finding.code for finding in watcher.expect("page").diagnostics]:
+        pass
+
+
+def test_a_folder_without_specs(spec: Path, start: Callable[..., Watcher]) -> None:
+    spec.unlink()
+    watcher = start(spec.parent)
+    watcher.expect_said("there is no spec under")
+    _in_place(spec, SPEC.replace("@", "first"))
+    watcher.expect_text("first")
 
 
 def test_a_template_that_changes_rebuilds(
