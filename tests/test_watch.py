@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
@@ -222,6 +223,22 @@ def test_too_many_folders_means_looking(
     watcher = start(spec)
     watcher.expect_said("inotify watch limit reached")
     assert watcher.expect().ok
+    _in_place(spec, SPEC.replace("@", "second"))
+    watcher.expect_text("second")
+
+
+@pytest.mark.parametrize("poll", [False, True])
+def test_where_nothing_can_be_watched_one_looks(
+    spec: Path, start: Callable[..., Watcher], monkeypatch: pytest.MonkeyPatch, poll: bool
+) -> None:
+    def refuse() -> None:
+        raise OSError(errno.EMFILE, "inotify instance limit reached")
+
+    monkeypatch.setattr("pagecompiler.changes.Observer", refuse)
+    watcher = start(spec, poll=poll)
+    assert watcher.expect().ok
+    assert watcher.said == ([] if poll else ["cannot watch more folders (inotify instance limit reached);"
+                                             " looking every 0.5 s instead"])  # fmt: skip
     _in_place(spec, SPEC.replace("@", "second"))
     watcher.expect_text("second")
 
