@@ -196,10 +196,11 @@ class PageBuild:
             prompts=self.prompts,
             is_cached=lambda block: self.cache.get(self.key(block)) is not None,
         )
-        self.plan = plan
         groups = {block.name: group.name for group in plan.groups for block in group.blocks}
-        for block in plan.all_blocks:
-            self.blocks.append(BlockResult(block, groups[block.name], self.key(block), self.messages(block)))
+        self.blocks = [
+            BlockResult(block, groups[block.name], self.key(block), self.messages(block)) for block in plan.all_blocks
+        ]
+        self.plan = plan
 
     def find_assets(self) -> None:
         """All images of the page: those of slots, the one for other sites, and the icon."""

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from watchdog.observers import Observer
 
+from pagecompiler import prompts, resources, stitch, style, watch
 from pagecompiler.build import CompileOptions, EngineSource, PageResult, compile_spec
 from pagecompiler.changes import Changes
 from pagecompiler.engine.reference import write
@@ -404,31 +405,45 @@ def test_a_page_that_another_one_mends(spec: Path, start: Callable[..., Watcher]
         pass
 
 
-def test_a_template_that_changes_rebuilds(
-    spec: Path, start: Callable[..., Watcher], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from pagecompiler import prompts, resources, stitch, style, watch
-
-    templates = tmp_path / "templates"
-    shutil.copytree(resources.template_dir(), templates)
+@pytest.fixture
+def templates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A copy of the templates that is used in their place."""
+    folder = tmp_path / "templates"
+    shutil.copytree(resources.template_dir(), folder)
     for module in (prompts, resources, stitch, style, watch):
-        monkeypatch.setattr(module, "template_dir", lambda: templates)
-    caches = (prompts._environment, stitch._environment)
+        monkeypatch.setattr(module, "template_dir", lambda: folder)
+    caches = (prompts._templates, stitch._templates)
     for cache in caches:
         cache.cache_clear()
-    try:
-        watcher = start(spec)
-        assert watcher.expect().ok
-        base = templates / "base.css"
-        base.write_text(base.read_text(encoding="utf-8") + "\n.new-rule { color: inherit; }\n", encoding="utf-8")
-        watcher.expect_text(".new-rule")
-        page = templates / "page.html.j2"
-        page.write_text(page.read_text(encoding="utf-8").replace("<main ", '<main class="x" '), encoding="utf-8")
-        watcher.expect_text('<main class="x" ')
-        watcher.close()
-    finally:
-        for cache in caches:
-            cache.cache_clear()
+    yield folder
+    for cache in caches:
+        cache.cache_clear()
+
+
+def test_a_template_that_changes_rebuilds(spec: Path, templates: Path, start: Callable[..., Watcher]) -> None:
+    watcher = start(spec)
+    assert watcher.expect().ok
+    base = templates / "base.css"
+    base.write_text(base.read_text(encoding="utf-8") + "\n.new-rule { color: inherit; }\n", encoding="utf-8")
+    watcher.expect_text(".new-rule")
+    page = templates / "page.html.j2"
+    page.write_text(page.read_text(encoding="utf-8").replace("<main ", '<main class="x" '), encoding="utf-8")
+    watcher.expect_text('<main class="x" ')
+
+
+def test_a_template_that_is_half_edited_leaves_the_last_page(
+    spec: Path, templates: Path, start: Callable[..., Watcher]
+) -> None:
+    watcher = start(spec)
+    assert watcher.expect().ok
+    before = watcher.output.read_bytes()
+    for name in ("page.html.j2", "base.css", "prompts/compact/block.j2"):
+        good = (templates / name).read_text(encoding="utf-8")
+        _in_place(templates / name, good + "{{ unfinished </")
+        watcher.expect_code("E0806")
+        assert watcher.output.read_bytes() == before
+        _in_place(templates / name, good)
+        watcher.expect_good()
 
 
 def test_a_folder(spec: Path, start: Callable[..., Watcher]) -> None:
