@@ -85,6 +85,36 @@ def test_a_page_is_utf_8_whatever_the_console_is(run: Run, encoding: str) -> Non
     assert page.index('<meta charset="utf-8">') < 200
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="writes there")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        compile_arguments("-q", "spec.yaml"),
+        compile_arguments("-q", "spec.yaml", "-o", "-"),
+        ("batch", "-q", "--model", "reference", "--json", "good"),
+        ("check", "--plan", "-q", "spec.yaml"),
+        ("explain", "E0303"),
+        ("--help",),
+    ],
+)
+def test_a_full_disk_behind_stdout_is_said_in_one_line(run: Run, arguments: Sequence[str], unbuffered: str) -> None:
+    Path("good").mkdir()
+    Path("good/spec.yaml").write_text(SPEC, encoding="utf-8")
+    command = [sys.executable, "-m", "pagecompiler.cli", *arguments]
+    with Path("/dev/full").open("wb") as full:
+        environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=environment)
+    said = "cannot write to standard output: No space left on device"
+    assert (done.returncode, done.stderr) == (1, f"pagec: error: {said}\n")
+
+
+def test_without_stdout(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    outcome = run("explain", "E0303")
+    assert (outcome.code, outcome.err) == (1, "pagec: error: cannot write to standard output: Bad file descriptor\n")
+
+
 def test_one_failure_does_not_stop_the_others(run: Run) -> None:
     outcome = run(*compile_arguments("broken.yaml", "spec.yaml"))
     assert (outcome.code, outcome.out) == (1, "output/spec.html\n")
