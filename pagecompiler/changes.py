@@ -87,7 +87,7 @@ class Changes:
             return False
         wanted: dict[Path, bool] = {}
         for folder, deep in folders.items():
-            path = next(place for place in (folder.resolve(), *folder.resolve().parents) if place.is_dir())
+            path = next(place for place in (folder.resolve(), *folder.resolve().parents) if os.path.isdir(place))
             wanted[path] = wanted.get(path, False) or (deep and path == folder.resolve())
         with self._state:
             deleted, self._deleted = self._deleted, set()

@@ -54,7 +54,7 @@ def check_links(
         if target is None:
             continue
         facts = pages.get(target)
-        if target not in pages and not href.startswith("/") and not target.exists():
+        if target not in pages and not href.startswith("/") and not os.path.exists(target):
             yield loaded.diagnostic("W0312", f"`{href}` leads to no page of the folder", path)
         elif facts is not None and anchor and not ids.defined(anchor, facts.section_ids):
             known = ", ".join(sorted(facts.section_ids)[:12]) or "none"

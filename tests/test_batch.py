@@ -241,7 +241,8 @@ def test_links_between_pages(site: Path, run: Runner) -> None:
     links = "- {kind: cta, heading: More, actions: [{text: A, href: 'about.html#team'}, {text: B, href: '%s'}]}\n"
     for href, code in (
         ("blog/first.html?x=1#team", None), ("about.html#", None), ("/about.html#top", None), ("/elsewhere.html", None),
-        ("files/price.pdf", None), ("blog/", "W0312"), ("nowhere.html", "W0312"), ("about.html#staff", "E0311"),
+        ("files/price.pdf", None), ("blog/", "W0312"), ("nowhere.html", "W0312"),
+        (f"{'x' * 300}.html", "W0312"), ("about.html#staff", "E0311"),
         ("/blog/first.html#staff", "E0311"), ("./blog/../about.html#staff", "E0311"),
     ):  # fmt: skip
         (site / "index.yaml").write_text(spec("Start", KINDS[1], links % href), encoding="utf-8")

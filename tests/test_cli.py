@@ -213,6 +213,29 @@ def test_usage_errors_are_2_and_say_one_thing(run: Run, arguments: tuple[str, ..
     assert "rror: " in outcome.err and "Traceback" not in outcome.err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (compile_arguments("spec.yaml", "-o", "@.html"), 1),
+        (compile_arguments("@.yaml"), 2),
+        (compile_arguments("@/spec.yaml"), 2),
+        (("compile", "spec.yaml", "--model", "@.gguf"), 2),
+        (("check", "@.yaml"), 2),
+        (("watch", "@.yaml"), 2),
+        (("new", "faq", "-o", "@.yaml"), 1),
+    ],
+)
+def test_a_name_that_is_too_long_is_said_in_one_line(run: Run, arguments: Sequence[str], code: int) -> None:
+    outcome = run(*(argument.replace("@", "x" * 300) for argument in arguments))
+    assert outcome.code == code and outcome.err.count("x" * 300) == 1
+    assert "error" in outcome.err and "stays as it was" not in outcome.err
+
+
+def test_what_stays_is_a_page_and_no_folder(run: Run) -> None:
+    Path("folder.html").mkdir()
+    assert "stays as it was" not in run(*compile_arguments("spec.yaml", "-o", "folder.html")).err
+
+
 @pytest.mark.parametrize("command", ["compile", "batch", "watch", "new", "check", "explain", "prompt"])
 def test_every_command_has_help_with_an_example(run: Run, command: str) -> None:
     for flag in ("-h", "--help"):
