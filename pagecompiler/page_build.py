@@ -7,6 +7,7 @@ import hashlib
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Self
 
 from pagecompiler import ids
@@ -115,7 +116,10 @@ class PageBuild:
         block.state = "built" if task.fragment is not None else "failed"
         block.completions = task.completions
         block.fragment = task.fragment
-        block.diagnostics = task.diagnostics
+        block.diagnostics = tuple(
+            finding if finding.file is not None else replace(finding, file=self.loaded.name)
+            for finding in task.diagnostics
+        )
         self.claims.settle(key, task.fragment)
         with self.findings_of_errors():
             self.keep_rejected(task)
@@ -124,7 +128,7 @@ class PageBuild:
 
     def fail(self, error: EngineError) -> None:
         """The engine cannot go on; what is missing will not be written."""
-        self.findings.append(engine_diagnostic(error))
+        self.findings.append(replace(engine_diagnostic(error), file=self.loaded.name))
         for key in self.owners:
             self.claims.settle(key, None)
 
@@ -135,6 +139,8 @@ class PageBuild:
             for block in self.blocks:
                 if block.fragment is None and block.state == "reused" and block.key in self.tasks:
                     self.share(block, self.tasks[block.key])
+                if block.fragment is None:  # nothing was reused, also where the build ended before it was asked for
+                    block.state = "failed"
                 self.findings += block.diagnostics
             made = None if self.failed() else self.stitch()
             if made is not None:
@@ -330,7 +336,7 @@ class PageBuild:
         if model.format != FORMAT:
             said = "no pagec.format" if model.format is None else f"pagec.format {model.format}"
             message = f"the model `{model.name}` has {said}, this pagec needs {FORMAT}"
-            raise CompileError((diagnostic("E0702", message),))
+            raise CompileError((diagnostic("E0702", message, file=self.loaded.name),))
 
     def keep(self, key: str, fragment: Fragment) -> None:
         """Put an accepted fragment into the cache, even when other blocks fail: it need not be written again."""

@@ -234,7 +234,8 @@ def test_an_engine_that_is_gone_fails_only_what_needs_it(site: Path, run: Runner
     assert {name: result.ok for name, result in results.items()} == {
         "site/about.yaml": False, "site/index.yaml": True, "site/blog/first.yml": True,
     }  # fmt: skip
-    assert [finding.code for finding in results["site/about.yaml"].diagnostics] == ["E0703"]
+    findings = results["site/about.yaml"].diagnostics
+    assert [(finding.code, finding.file) for finding in findings] == [("E0703", "site/about.yaml")]
 
 
 def test_links_between_pages(site: Path, run: Runner) -> None:
