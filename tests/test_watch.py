@@ -184,7 +184,8 @@ def test_every_way_of_saving(spec: Path, start: Callable[..., Watcher], way: Cal
     assert watcher.engines == 1 and sorted(watcher.asked) == ["hero", "one", "style"]
 
 
-VIM = ("vim", "-u", "NONE", "-N", "-e", "-s")
+# vim makes no backups under /tmp, unless it is told to skip none.
+VIM = ("vim", "-u", "NONE", "-N", "-e", "-s", "--cmd", "set backupskip=")
 EDITORS = {
     "vim renames": (*VIM, "-c", "set backup backupcopy=no", "-c", "%s/first/saved/", "-c", "wq"),
     "vim copies": (*VIM, "-c", "set backup backupcopy=yes", "-c", "%s/first/saved/", "-c", "wq"),
@@ -205,6 +206,7 @@ def test_editors(spec: Path, start: Callable[..., Watcher], editor: str) -> None
     )
     watcher.expect_text("saved")
     assert sorted(watcher.asked) == ["hero", "one", "style"]
+    assert spec.with_name("page.yaml~").exists() == (command[0] == "vim")
 
 
 def test_a_folder_where_nothing_tells_of_changes_is_looked_at(spec: Path, start: Callable[..., Watcher]) -> None:
