@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -24,11 +25,13 @@ from pagecompiler.engine.reference import write
 from pagecompiler.engine.scripted import ScriptedEngine
 from pagecompiler.engine.types import Request
 from pagecompiler.estimate import Estimate
-from pagecompiler.folder import find_specs
+from pagecompiler.folder import FolderSpec, find_specs
+from pagecompiler.listing import compile_index
 from pagecompiler.models import ModelChoice
 from pagecompiler.outputs import OutputError
 from pagecompiler.prompts import FORMAT
 from pagecompiler.resources import data_path
+from pagecompiler.survey import PageFacts
 from pagecompiler.validate import validate_page
 
 MODEL = ModelChoice("scripted", None, "scripted-1", "test", FORMAT)
@@ -343,6 +346,13 @@ def test_pages_whose_spec_has_gone(site: Path, pagec: Callable[..., Outcome]) ->
     outcome = pagec("site", "-o", "out", "--prune")
     assert outcome.code == 0 and "removed" in outcome.err
     assert not Path("out/about.html").exists() and Path("out/index.html").exists()
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="names there are Unicode")
+def test_the_index_links_pages_whose_names_are_not_utf_8(tmp_path: Path) -> None:
+    page = FolderSpec(tmp_path / "a.yaml", tmp_path / os.fsdecode(b"a\xff.html"))
+    result = compile_index([PageFacts(page, "A", None, frozenset(), 0)], tmp_path, tmp_path)
+    assert 'href="a%FF.html"' in (result.html or "")
 
 
 def test_sitemap_and_index(site: Path, pagec: Callable[..., Outcome]) -> None:

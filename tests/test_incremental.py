@@ -18,7 +18,7 @@ from pagecompiler.engine.scripted import ScriptedEngine
 from pagecompiler.engine.types import Sampling
 from pagecompiler.generate import Progress, generate
 from pagecompiler.inputs import FileDigests, is_current
-from pagecompiler.lock import PageLock
+from pagecompiler.lock import PageLock, being_built
 from pagecompiler.models import ModelChoice
 from pagecompiler.options import page_settings
 from pagecompiler.page_build import PageBuild
@@ -195,6 +195,14 @@ def test_digests_are_remembered_only_for_files_at_rest(tmp_path: Path) -> None:
     os.utime(file, ns=(long_ago, long_ago))
     assert digests(str(file)) == second, "same size, time and inode"
     assert digests(str(tmp_path / "absent")) == ""
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="names there are Unicode")
+def test_a_name_that_is_not_utf_8_can_be_locked(tmp_path: Path) -> None:
+    page = tmp_path / os.fsdecode(b"a\xff.html")
+    with PageLock(page):
+        assert being_built(page)
+    assert not being_built(page)
 
 
 def test_one_build_of_a_page_at_a_time(load: Load, build: Compiler) -> None:
