@@ -25,7 +25,7 @@ from watchdog.events import (
     FileSystemEventHandler,
 )
 from watchdog.observers import Observer
-from watchdog.observers.api import ObservedWatch
+from watchdog.observers.api import BaseObserver, ObservedWatch
 
 # It complains about a folder that has gone; what was in it is found out by looking.
 logging.getLogger("watchdog").addHandler(logging.NullHandler())
@@ -40,8 +40,8 @@ class Changes:
     In the ignored ones that were named it counts only when something is deleted.
 
     `debounce_seconds` is how long it must be quiet after a change before it counts. With `poll`, or when the
-    system cannot watch any more folders (`say` is told), it counts every half second that there may be one. When it
-    has `ended`, it is as if it was closed.
+    system cannot watch folders, or no more of them (`say` is told), it counts every half second that there may be
+    one. When it has `ended`, it is as if it was closed.
     """
 
     def __init__(
@@ -65,10 +65,8 @@ class Changes:
         self._looked = time.monotonic()
         self._watched: dict[Path, _Watched] = {}
         self._deleted: set[Path] = set()
-        self._observer = Observer()
         self._handler = _Handler(self._hear)
-        if not poll:
-            self._observer.start()
+        self._observer = None if poll else self._start_observer()
 
     @property
     def closed(self) -> bool:
@@ -84,29 +82,28 @@ class Changes:
         """Watch exactly these folders, or where one is missing the nearest above it; the value says whether with all
         folders in them. Gives whether there are new ones: what happened in them until now was not heard.
         """
-        if self._poll:
+        observer = self._observer
+        if self._poll or observer is None:
             return False
         wanted: dict[Path, bool] = {}
         for folder, deep in folders.items():
-            path = next(place for place in (folder.resolve(), *folder.resolve().parents) if place.is_dir())
+            path = next(place for place in (folder.resolve(), *folder.resolve().parents) if os.path.isdir(place))
             wanted[path] = wanted.get(path, False) or (deep and path == folder.resolve())
         with self._state:
             deleted, self._deleted = self._deleted, set()
         for path, watched in list(self._watched.items()):
             if wanted.get(path) is not watched.deep or path in deleted or _inode(path) != watched.inode:
                 with contextlib.suppress(KeyError):  # watchdog itself forgets a folder that was deleted
-                    self._observer.unschedule(self._watched.pop(path).watch)
+                    observer.unschedule(self._watched.pop(path).watch)
         new = [path for path in wanted if path not in self._watched]
         for path in new:
             inode = _inode(path)
             try:
-                watch = self._observer.schedule(self._handler, str(path), recursive=wanted[path])
+                watch = observer.schedule(self._handler, str(path), recursive=wanted[path])
             except FileNotFoundError:  # it went just now: the next call takes the folder around it
                 continue
             except OSError as error:
-                reason = error.strerror or error
-                self._say(f"cannot watch more folders ({reason}); looking every {POLL_SECONDS} s instead")
-                self._poll = True
+                self._fall_back(error)
                 break
             self._watched[path] = _Watched(wanted[path], inode, watch)
         return bool(new)
@@ -148,9 +145,22 @@ class Changes:
         with self._state:
             self._closed = True
             self._state.notify_all()
-        if self._observer.is_alive():
+        if self._observer is not None and self._observer.is_alive():
             self._observer.stop()
             self._observer.join()
+
+    def _start_observer(self) -> BaseObserver | None:
+        try:
+            observer = Observer()
+            observer.start()
+        except OSError as error:
+            self._fall_back(error)
+            return None
+        return observer
+
+    def _fall_back(self, error: OSError) -> None:
+        self._say(f"cannot watch more folders ({error.strerror or error}); looking every {POLL_SECONDS} s instead")
+        self._poll = True
 
     def _left(self) -> float | None:
         """Seconds until there is something to look at; None while nothing has changed."""

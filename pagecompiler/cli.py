@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -21,16 +23,31 @@ from pagecompiler.commands.new import new_command
 from pagecompiler.commands.screen import CONTEXT
 from pagecompiler.commands.watch import watch_command
 
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
 INTERRUPTED = 130
+_STDOUT = "standard output"
+
+
+class _Stdout(io.FileIO):
+    """Standard output as a file whose errors have its name; those of a reader that has gone need none."""
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            error.filename = _STDOUT
+            raise
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """The `pagec` command. Always exits: 0 done, 1 failed, 2 usage, 130 interrupted, 143 terminated."""
-    for stream in (sys.stdout, sys.stderr):
-        # A pipe or a Windows console may have another encoding; pages and specs are UTF-8.
-        stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
     INTERRUPTS.install()
     try:
+        _prepare_streams()
         args = None if arguments is None else list(arguments)
         code = cli.main(args=args, prog_name="pagec", standalone_mode=False)
         if code is None:  # it ended by itself; `watch` ends with 0 after Ctrl-C
@@ -42,10 +59,35 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         click.echo("pagec: interrupted, no page was changed half-way", err=True)
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
-        # The reader has gone; Python must not complain when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _forget_output()
+        sys.exit(1)
+    except OSError as error:
+        if error.filename != _STDOUT:
+            raise
+        click.echo(f"pagec: error: cannot write to {_STDOUT}: {error.strerror}", err=True)
+        _forget_output()
         sys.exit(1)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _prepare_streams() -> None:
+    """Raises OSError when there is no standard output."""
+    out = sys.stdout
+    if out is None:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF), _STDOUT)
+    if isinstance(getattr(out.buffer, "raw", out.buffer), io.FileIO):
+        raw = _Stdout(out.fileno(), "w", closefd=False)
+        sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw), line_buffering=bool(out.line_buffering))
+    for stream in (sys.stdout, sys.stderr):
+        # A pipe or a Windows console may have another encoding; pages and specs are UTF-8.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def _forget_output() -> None:
+    """Python must not complain when it flushes at exit."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @click.group(context_settings=CONTEXT)

@@ -591,6 +591,11 @@ CODES: dict[str, Code] = {
         "The page is good, but what the model wrote could not be kept, so that the next build writes it again.",
         "check the folder of the cache and the space on the disk, or choose another one with --cache-dir",
     ),
+    "E0806": Code(
+        "template broken",
+        "A template or the base stylesheet of pagec cannot be read, or has a mistake. The last good page stays.",
+        "correct the file, or install pagec again",
+    ),
 }
 
 

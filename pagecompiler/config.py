@@ -75,7 +75,7 @@ def project_file(folder: Path) -> Path | None:
     """The nearest `pagec.toml` in a folder or above it."""
     start = folder.resolve()
     candidates = (each / PROJECT_FILE for each in (start, *start.parents))
-    return next((path for path in candidates if path.is_file()), None)
+    return next((path for path in candidates if os.path.isfile(path)), None)
 
 
 def user_file() -> Path:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from pagecompiler.cache import Fragment
-from pagecompiler.diagnostics import Diagnostic, diagnostic
+from pagecompiler.diagnostics import CompileError, Diagnostic, diagnostic
 from pagecompiler.engine.base import Engine, EngineError
 from pagecompiler.engine.room import Demand
 from pagecompiler.engine.types import (
@@ -198,8 +198,14 @@ class Dispatcher:
                 temperature=max(RETRY_TEMPERATURE, sampling.temperature),
                 seed=sampling.seed + task.attempts,
             )
+        try:
+            messages = _messages(task)
+        except CompileError as error:  # somebody edits the template
+            task.diagnostics = error.diagnostics
+            self._end(task, "failed")
+            return False
         request = Request(
-            messages=_messages(task),
+            messages=messages,
             max_tokens=token_budget(task.block),
             label=task.block.name,
             group=task.group,

@@ -59,6 +59,7 @@ def compile_index(pages: Iterable[PageFacts], folder: Path, output: Path) -> Pag
 
 
 def _entry(page: PageFacts, folder: Path) -> str:
+    # The bytes of the name: it need not be UTF-8.
     place = quote(os.fsencode(PurePosixPath(os.path.relpath(page.spec.output, folder))), safe="/")
     words = re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", page.title)
     return f"[{words}]({place})"

@@ -28,7 +28,7 @@ class PageLock:
         self._path: Path | None = None
         if fcntl is None:
             return
-        name = hashlib.sha256(str(output.resolve()).encode()).hexdigest()[:32]
+        name = hashlib.sha256(os.fsencode(output.resolve())).hexdigest()[:32]
         try:
             self._take(_lock_folder() / name)
         except BlockingIOError as error:

@@ -138,7 +138,7 @@ def model_file(name: str, source: str, *, files: bool = True, folder: Path = Pat
             shown = path.name
         else:
             raise ModelNotFoundError(_not_there(name, source))
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise ModelNotFoundError(_not_there(name, source))
     return shown, path
 

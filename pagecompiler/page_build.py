@@ -7,6 +7,7 @@ import hashlib
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
@@ -30,7 +31,7 @@ from pagecompiler.models import ModelChoice
 from pagecompiler.options import CompileOptions, default_cache_dir, page_settings, prompt_style
 from pagecompiler.plan import STYLE, Block, Plan, make_plan
 from pagecompiler.prompts import FORMAT, PromptStyle, block_messages
-from pagecompiler.publish import unused_images, write_page
+from pagecompiler.publish import unused_images, write_page, write_problem
 from pagecompiler.reasons import SAME, why_written
 from pagecompiler.rebuild import previous_texts
 from pagecompiler.record import BlockRecord, PageRecord, read_record, write_record
@@ -118,7 +119,10 @@ class PageBuild:
         block.state = "built" if task.fragment is not None else "failed"
         block.completions = task.completions
         block.fragment = task.fragment
-        block.diagnostics = task.diagnostics
+        block.diagnostics = tuple(
+            finding if finding.file is not None else replace(finding, file=self.loaded.name)
+            for finding in task.diagnostics
+        )
         self.claims.settle(key, task.fragment)
         with self.findings_of_errors():
             self.keep_rejected(task)
@@ -127,7 +131,7 @@ class PageBuild:
 
     def fail(self, error: EngineError) -> None:
         """The engine cannot go on; what is missing will not be written."""
-        self.findings.append(engine_diagnostic(error))
+        self.findings.append(replace(engine_diagnostic(error), file=self.loaded.name))
         for key in self.owners:
             self.claims.settle(key, None)
 
@@ -138,6 +142,8 @@ class PageBuild:
             for block in self.blocks:
                 if block.fragment is None and block.state == "reused" and block.key in self.tasks:
                     self.share(block, self.tasks[block.key])
+                if block.fragment is None:  # nothing was reused, also where the build ended before it was asked for
+                    block.state = "failed"
                 self.findings += block.diagnostics
             made = None if self.failed() else self.stitch()
             if made is not None:
@@ -178,7 +184,7 @@ class PageBuild:
         except AssetError as error:  # gone or changed since the spec was checked
             self.findings.append(diagnostic(error.code, error.message, file=self.loaded.name, hint=error.hint))
         except OSError as error:
-            self.findings.append(_write_problem(error))
+            self.findings.append(write_problem(error))
 
     def stitch(self) -> str | None:
         linked = [block.linked for block in self.blocks if block.linked is not None]
@@ -199,10 +205,11 @@ class PageBuild:
             prompts=self.prompts,
             is_cached=lambda block: self.cache.get(self.key(block)) is not None,
         )
-        self.plan = plan
         groups = {block.name: group.name for group in plan.groups for block in group.blocks}
-        for block in plan.all_blocks:
-            self.blocks.append(BlockResult(block, groups[block.name], self.key(block), self.messages(block)))
+        self.blocks = [
+            BlockResult(block, groups[block.name], self.key(block), self.messages(block)) for block in plan.all_blocks
+        ]
+        self.plan = plan
 
     def find_assets(self) -> None:
         """All images of the page: those of slots, the one for other sites, and the icon."""
@@ -332,7 +339,7 @@ class PageBuild:
         if model.format != FORMAT:
             said = "no pagec.format" if model.format is None else f"pagec.format {model.format}"
             message = f"the model `{model.name}` has {said}, this pagec needs {FORMAT}"
-            raise CompileError((diagnostic("E0702", message),))
+            raise CompileError((diagnostic("E0702", message, file=self.loaded.name),))
 
     def keep(self, key: str, fragment: Fragment) -> None:
         """Put an accepted fragment into the cache, even when other blocks fail: it need not be written again."""
@@ -387,8 +394,3 @@ def _stem(loaded: LoadedSpec) -> Path:
         return Path("stdin")
     path, root = loaded.path.resolve(), loaded.root.resolve()
     return (path.relative_to(root) if path.is_relative_to(root) else Path(path.name)).with_suffix("")
-
-
-def _write_problem(error: OSError) -> Diagnostic:
-    name = error.filename2 or error.filename or "the output"
-    return diagnostic("E0801", f"cannot write `{name}`: {error.strerror or error}")

@@ -5,8 +5,6 @@ from __future__ import annotations
 from enum import StrEnum
 from functools import cache
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
-
 from pagecompiler import schema
 from pagecompiler.briefs import word_limit
 from pagecompiler.engine.types import Message
@@ -14,6 +12,7 @@ from pagecompiler.languages import english_name
 from pagecompiler.moods import split_mood
 from pagecompiler.resources import template_dir
 from pagecompiler.slots import Structure
+from pagecompiler.templating import Templates
 
 FORMAT = 1
 """Number of the compact prompts and the vocabulary; a model trained on another number is refused."""
@@ -32,6 +31,7 @@ def block_messages(
     """The messages that ask for one block or for the style; the first is the same for all blocks of all pages.
 
     Only full prompts need the page: its mood, and its texts where a brief asks for words of the model's own.
+    Raises CompileError when a template cannot be used.
     """
     values: dict[str, object] = {"description": structure.description, "kind": structure.kind}
     if style is PromptStyle.FULL and page is not None:
@@ -43,13 +43,14 @@ def block_messages(
                 "words": word_limit(structure.kind),
                 "own_texts": [(slot.number, slot.values[0]) for slot in structure.slots if slot.image is None],
             }
-    user = _template(style, "block.j2").render(values)
-    return (Message("system", _template(style, "instructions.j2").render()), Message("user", user))
+    templates = _templates(style)
+    user = templates.render("block.j2", **values)
+    return (Message("system", templates.render("instructions.j2")), Message("user", user))
 
 
 def repair_message(problems: tuple[str, ...]) -> str:
-    """What a model is told after its answer was refused."""
-    return _template(PromptStyle.FULL, "repair.j2").render(problems=problems)
+    """What a model is told after its answer was refused. Raises CompileError when the template cannot be used."""
+    return _templates(PromptStyle.FULL).render("repair.j2", problems=problems)
 
 
 def style_structure(theme: schema.Theme, style: PromptStyle = PromptStyle.COMPACT) -> Structure:
@@ -64,18 +65,8 @@ def style_structure(theme: schema.Theme, style: PromptStyle = PromptStyle.COMPAC
     return Structure("style", tuple(lines), ())
 
 
-def _template(style: PromptStyle, name: str) -> Template:
-    """The template of today: the environment sees that the file has changed."""
-    return _environment(style).get_template(name)
-
-
 @cache
-def _environment(style: PromptStyle) -> Environment:
+def _templates(style: PromptStyle) -> Templates:
     # Plain text, no HTML: autoescaping would change the descriptions.
-    return Environment(
-        loader=FileSystemLoader(template_dir() / "prompts" / style.value),
-        undefined=StrictUndefined,
-        autoescape=False,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    folder = template_dir() / "prompts" / style.value
+    return Templates(folder, autoescape=False, trim_blocks=True, lstrip_blocks=True)

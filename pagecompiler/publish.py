@@ -10,6 +10,7 @@ from collections.abc import Iterable, MutableMapping
 from pathlib import Path
 
 from pagecompiler.assets import Asset, AssetError, copy_assets
+from pagecompiler.diagnostics import Diagnostic, diagnostic
 from pagecompiler.files import LEFTOVER_SECONDS, temporary_names, write_atomic
 from pagecompiler.inputs import Inputs, digest_file
 from pagecompiler.record import PageRecord
@@ -43,6 +44,12 @@ def unused_images(before: PageRecord | None, output: Path, copies: Inputs) -> In
     shown = {name for name, _ in copies}
     earlier = dict.fromkeys((*before.unused, *before.copies))
     return tuple((name, digest) for name, digest in earlier if name not in shown and os.path.exists(name))
+
+
+def write_problem(error: OSError) -> Diagnostic:
+    """What is said of a file that cannot be written."""
+    name = error.filename2 or error.filename or "the output"
+    return diagnostic("E0801", f"cannot write `{name}`: {error.strerror or error}")
 
 
 def _remove_leftovers(output: Path) -> None:

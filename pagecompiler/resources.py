@@ -6,8 +6,10 @@ An editable install has no `pagecompiler/templates`: there the folder of the rep
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from stat import S_ISREG
 
 _PACKAGE = Path(__file__).resolve().parent
 _CANDIDATES = (_PACKAGE / "templates", _PACKAGE.parent / "templates")
@@ -41,5 +43,10 @@ def _code() -> str:
 
 def _marks(folder: Path, pattern: str) -> str:
     """Sizes and times of files: reading them all would take longer than relinking a page."""
-    stats = [(path, path.stat()) for path in sorted(folder.rglob(pattern)) if path.is_file()]
-    return repr([(str(path.relative_to(folder)), stat.st_size, stat.st_mtime_ns) for path, stat in stats])
+    marks = []
+    for path in sorted(folder.rglob(pattern)):
+        with suppress(FileNotFoundError):  # an editor's file that is there for a moment only
+            stat = path.stat()
+            if S_ISREG(stat.st_mode):
+                marks.append((str(path.relative_to(folder)), stat.st_size, stat.st_mtime_ns))
+    return repr(marks)

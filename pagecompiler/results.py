@@ -18,7 +18,7 @@ from pagecompiler.plan import Block, Plan
 class BlockResult:
     """What became of one block. `completions` are those decoded for it in this run; a reused block has none.
 
-    `why` says in words why it was built or reused.
+    `why` says in words why it was built, reused or, of one that failed, to be built; '' where that was not found out.
     """
 
     block: Block

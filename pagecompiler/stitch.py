@@ -8,12 +8,11 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from urllib.parse import quote, urljoin
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
-
 from pagecompiler import schema
 from pagecompiler.languages import direction, labels
 from pagecompiler.link import LinkedBlock
 from pagecompiler.resources import template_dir
+from pagecompiler.templating import Templates
 
 NO_ICON = "data:,"
 """Keeps browsers from asking for /favicon.ico."""
@@ -28,9 +27,13 @@ def content_security_policy(css: str) -> str:
 
 
 def stitch(page: schema.PageSpec, linked: Sequence[LinkedBlock], css: str) -> str:
-    """The page as text. `linked` are its blocks in reading order, all with HTML; `css` is the whole style."""
+    """The page as text. `linked` are its blocks in reading order, all with HTML; `css` is the whole style.
+
+    Raises CompileError when the template cannot be used.
+    """
     blocks = [(block.block.kind, block.html) for block in linked if block.html is not None]
-    return _template().render(
+    return _templates().render(
+        "page.html.j2",
         lang=page.lang,
         dir=direction(page.lang),
         policy=content_security_policy(css),
@@ -72,16 +75,6 @@ def share_rules(linked: Sequence[LinkedBlock]) -> list[str]:
     return [f".share-{share} {{ inline-size: {share}%; }}" for share in shares]
 
 
-def _template() -> Template:
-    """The template of today: the environment sees that the file has changed."""
-    return _environment().get_template("page.html.j2")
-
-
 @cache
-def _environment() -> Environment:
-    return Environment(
-        loader=FileSystemLoader(template_dir()),
-        undefined=StrictUndefined,
-        autoescape=True,
-        keep_trailing_newline=True,
-    )
+def _templates() -> Templates:
+    return Templates(template_dir(), autoescape=True, keep_trailing_newline=True)

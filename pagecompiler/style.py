@@ -23,6 +23,7 @@ from pagecompiler.checks import names
 from pagecompiler.diagnostics import Diagnostic
 from pagecompiler.palette import TINT_MAX, Palettes, declarations, palettes
 from pagecompiler.resources import template_dir
+from pagecompiler.templating import read_template, template_error
 
 if TYPE_CHECKING:
     from pagecompiler.spec import LoadedSpec
@@ -282,17 +283,25 @@ def palette_rules(made: Palettes, mode: str) -> str:
 def page_css(palette: str, fragment: str, extra_rules: Sequence[str]) -> str:
     """The one stylesheet of a page: palette, base, checked fragment, extra rules. Equal inputs give equal text.
 
-    Raises ValueError if any part could end the style element.
+    Raises ValueError if any part could end the style element, and CompileError when it is the base stylesheet.
     """
     css = "\n".join([palette, base_css(), *([fragment] if fragment else []), *extra_rules]) + "\n"
-    if "</" in css or "<!--" in css:
+    if _has_markup(css):
         raise ValueError("a stylesheet must not contain markup")
     return css
 
 
+def _has_markup(css: str) -> bool:
+    return "</" in css or "<!--" in css
+
+
 def base_css() -> str:
-    """The base stylesheet without its comments and empty lines."""
-    return _stripped((template_dir() / "base.css").read_text(encoding="utf-8"))
+    """The base stylesheet without its comments and empty lines. Raises CompileError when it cannot be used."""
+    path = template_dir() / "base.css"
+    css = _stripped(read_template(path))
+    if _has_markup(css):
+        raise template_error(path, "a stylesheet must not contain markup")
+    return css
 
 
 @cache

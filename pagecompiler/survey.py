@@ -50,7 +50,7 @@ class Neighbours:
         target, _ = _target(href, spec.output, self.root)
         if target is None or target in self.pages or href.startswith("/"):
             return False
-        return target in self.gone or not target.exists()
+        return target in self.gone or not os.path.exists(target)
 
     def lack_section(self, spec: FolderSpec, href: str) -> PageFacts | None:
         """The page that a link leads to, if it has no section of that id."""

@@ -71,7 +71,7 @@ class Watch:
         say: Callable[[str], None] = lambda line: None,
     ) -> None:
         self._target = target
-        self._folder = target if target.is_dir() else None
+        self._folder = target if os.path.isdir(target) else None
         self._source = source
         self._options = options
         self._changes = changes
@@ -173,7 +173,7 @@ class Watch:
     def _is_stale(self, spec: FolderSpec) -> bool:
         built = self._built.get(spec.path)
         if built is None:
-            return self._folder is not None or spec.path.exists()
+            return self._folder is not None or os.path.exists(spec.path)
         if built.settings != self._surroundings(spec)[1]:
             return True
         if str(spec.path.resolve()) not in dict(built.inputs):  # a link that has led elsewhere
@@ -186,7 +186,7 @@ class Watch:
             return True
         if built.busy and not being_built(spec.output):
             return True
-        return built.ok and not spec.output.exists()
+        return built.ok and not os.path.exists(spec.output)
 
     def _look(self, spec: FolderSpec) -> tuple[Inputs, str]:
         """What a spec is made of now, as far as one knows before it is loaded."""

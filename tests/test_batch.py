@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import shutil
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -25,11 +26,13 @@ from pagecompiler.engine.reference import write
 from pagecompiler.engine.scripted import ScriptedEngine
 from pagecompiler.engine.types import Request
 from pagecompiler.estimate import Estimate
-from pagecompiler.folder import find_specs
+from pagecompiler.folder import FolderSpec, find_specs
+from pagecompiler.listing import compile_index
 from pagecompiler.models import ModelChoice
 from pagecompiler.outputs import OutputError
 from pagecompiler.prompts import FORMAT
 from pagecompiler.resources import data_path
+from pagecompiler.survey import PageFacts
 from pagecompiler.validate import validate_page
 
 MODEL = ModelChoice("scripted", None, "scripted-1", "test", FORMAT)
@@ -243,14 +246,16 @@ def test_an_engine_that_is_gone_fails_only_what_needs_it(site: Path, run: Runner
     assert {name: result.ok for name, result in results.items()} == {
         "site/about.yaml": False, "site/index.yaml": True, "site/blog/first.yml": True,
     }  # fmt: skip
-    assert [finding.code for finding in results["site/about.yaml"].diagnostics] == ["E0703"]
+    findings = results["site/about.yaml"].diagnostics
+    assert [(finding.code, finding.file) for finding in findings] == [("E0703", "site/about.yaml")]
 
 
 def test_links_between_pages(site: Path, run: Runner) -> None:
     links = "- {kind: cta, heading: More, actions: [{text: A, href: 'about.html#team'}, {text: B, href: '%s'}]}\n"
     for href, code in (
         ("blog/first.html?x=1#team", None), ("about.html#", None), ("/about.html#top", None), ("/elsewhere.html", None),
-        ("files/price.pdf", None), ("blog/", "W0312"), ("nowhere.html", "W0312"), ("about.html#staff", "E0311"),
+        ("files/price.pdf", None), ("blog/", "W0312"), ("nowhere.html", "W0312"),
+        (f"{'x' * 300}.html", "W0312"), ("about.html#staff", "E0311"),
         ("/blog/first.html#staff", "E0311"), ("./blog/../about.html#staff", "E0311"),
     ):  # fmt: skip
         (site / "index.yaml").write_text(spec("Start", KINDS[1], links % href), encoding="utf-8")
@@ -420,6 +425,13 @@ def test_a_sitemap_without_addresses(site: Path, pagec: Callable[..., Outcome]) 
     Path("out/sitemap.xml").write_text("<mine/>", encoding="utf-8")
     assert "sitemap" not in pagec("site", "-o", "out", "--prune").err
     assert Path("out/sitemap.xml").exists()
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="names there are Unicode")
+def test_the_index_links_pages_whose_names_are_not_utf_8(tmp_path: Path) -> None:
+    page = FolderSpec(tmp_path / "a.yaml", tmp_path / os.fsdecode(b"a\xff.html"))
+    result = compile_index([PageFacts(page, "A", None, frozenset(), 0)], tmp_path, tmp_path)
+    assert 'href="a%FF.html"' in (result.html or "")
 
 
 def test_sitemap_and_index(site: Path, pagec: Callable[..., Outcome]) -> None:

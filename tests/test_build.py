@@ -169,7 +169,7 @@ def test_a_model_that_cannot_be_loaded_is_one_finding(load: Load, tmp_path: Path
         raise ModelLoadError("the file is damaged", hint="pull it again")
 
     result = compile_spec(load(PAGE), EngineSource(MODEL, make), CompileOptions(cache_dir=tmp_path / "c"))
-    assert [(d.code, d.message) for d in result.diagnostics] == [("E0703", "the file is damaged")]
+    assert [(d.code, d.message, d.file) for d in result.diagnostics] == [("E0703", "the file is damaged", result.spec)]
 
 
 def test_a_model_of_another_format_is_refused_before_it_is_loaded(load: Load, tmp_path: Path) -> None:

@@ -85,6 +85,36 @@ def test_a_page_is_utf_8_whatever_the_console_is(run: Run, encoding: str) -> Non
     assert page.index('<meta charset="utf-8">') < 200
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="writes there")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        compile_arguments("-q", "spec.yaml"),
+        compile_arguments("-q", "spec.yaml", "-o", "-"),
+        ("batch", "-q", "--model", "reference", "--json", "good"),
+        ("check", "--plan", "-q", "spec.yaml"),
+        ("explain", "E0303"),
+        ("--help",),
+    ],
+)
+def test_a_full_disk_behind_stdout_is_said_in_one_line(run: Run, arguments: Sequence[str], unbuffered: str) -> None:
+    Path("good").mkdir()
+    Path("good/spec.yaml").write_text(SPEC, encoding="utf-8")
+    command = [sys.executable, "-m", "pagecompiler.cli", *arguments]
+    with Path("/dev/full").open("wb") as full:
+        environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=environment)
+    said = "cannot write to standard output: No space left on device"
+    assert (done.returncode, done.stderr) == (1, f"pagec: error: {said}\n")
+
+
+def test_without_stdout(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    outcome = run("explain", "E0303")
+    assert (outcome.code, outcome.err) == (1, "pagec: error: cannot write to standard output: Bad file descriptor\n")
+
+
 def test_one_failure_does_not_stop_the_others(run: Run) -> None:
     outcome = run(*compile_arguments("broken.yaml", "spec.yaml"))
     assert (outcome.code, outcome.out) == (1, "output/spec.html\n")
@@ -181,6 +211,29 @@ def test_usage_errors_are_2_and_say_one_thing(run: Run, arguments: tuple[str, ..
     assert outcome.code == 2
     assert outcome.out == ""
     assert "rror: " in outcome.err and "Traceback" not in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (compile_arguments("spec.yaml", "-o", "@.html"), 1),
+        (compile_arguments("@.yaml"), 2),
+        (compile_arguments("@/spec.yaml"), 2),
+        (("compile", "spec.yaml", "--model", "@.gguf"), 2),
+        (("check", "@.yaml"), 2),
+        (("watch", "@.yaml"), 2),
+        (("new", "faq", "-o", "@.yaml"), 1),
+    ],
+)
+def test_a_name_that_is_too_long_is_said_in_one_line(run: Run, arguments: Sequence[str], code: int) -> None:
+    outcome = run(*(argument.replace("@", "x" * 300) for argument in arguments))
+    assert outcome.code == code and outcome.err.count("x" * 300) == 1
+    assert "error" in outcome.err and "stays as it was" not in outcome.err
+
+
+def test_what_stays_is_a_page_and_no_folder(run: Run) -> None:
+    Path("folder.html").mkdir()
+    assert "stays as it was" not in run(*compile_arguments("spec.yaml", "-o", "folder.html")).err
 
 
 @pytest.mark.parametrize("command", ["compile", "batch", "watch", "new", "check", "explain", "prompt"])

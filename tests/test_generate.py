@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from pagecompiler.diagnostics import Diagnostic, diagnostic
+from pagecompiler.diagnostics import CompileError, Diagnostic, diagnostic
 from pagecompiler.engine.base import EngineError, PromptTooLongError
 from pagecompiler.engine.scripted import Failure, ScriptedEngine
 from pagecompiler.engine.types import Message, Sampling
@@ -129,3 +129,15 @@ def test_one_slip_makes_a_few_findings_and_a_number() -> None:
     _run([task], ScriptedEngine({"a": "<p>bad</p>"}), attempts=1)
     assert len(task.diagnostics) == 4
     assert task.diagnostics[-1].message == "slot 3 is never placed (and 5 more)"
+
+
+def test_a_repair_that_cannot_be_asked_for_leaves_the_others_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(problems: object) -> str:
+        raise CompileError((diagnostic("E0806", "the template `repair.j2` cannot be used"),))
+
+    monkeypatch.setattr("pagecompiler.generate.repair_message", refuse)
+    task, other = _task("a"), _task("b")
+    task.repair = True
+    _run([task, other], ScriptedEngine({"a": "<p>bad</p>", "b": GOOD}), lanes=1)
+    assert task.finished and [d.code for d in task.diagnostics] == ["E0806"]
+    assert other.fragment is not None

@@ -18,7 +18,7 @@ from pagecompiler.engine.scripted import ScriptedEngine
 from pagecompiler.engine.types import Sampling
 from pagecompiler.generate import Progress, generate
 from pagecompiler.inputs import FileDigests, is_current
-from pagecompiler.lock import PageLock
+from pagecompiler.lock import PageLock, being_built
 from pagecompiler.models import ModelChoice
 from pagecompiler.options import page_settings
 from pagecompiler.page_build import PageBuild
@@ -54,11 +54,16 @@ class Compiler:
     def why(self, loaded: LoadedSpec, **options: object) -> dict[str, str]:
         result = self(loaded, **options)
         assert result.ok, result.diagnostics
-        return {block.block.name: f"{block.state}: {block.why}" for block in result.blocks}
+        return told(result)
 
     def record(self, loaded: LoadedSpec) -> PageRecord | None:
         assert loaded.path is not None
         return read_record(self.cache, str(loaded.path.resolve()))
+
+
+def told(result: PageResult) -> dict[str, str]:
+    """What became of the blocks, and why."""
+    return {block.block.name: f"{block.state}: {block.why}" for block in result.blocks}
 
 
 @pytest.fixture
@@ -95,6 +100,20 @@ def test_why_says_when_the_cache_has_lost_a_fragment_or_it_links_no_more(load: L
     why = build.why(load(PAGE))
     assert why["hero"] == "built: its fragment is not in the cache any more"
     assert why["questions"].startswith("built: its fragment does not link any more (E04")
+
+
+def test_what_may_not_be_written_has_failed(load: Load, build: Compiler) -> None:
+    build(load(PAGE))
+    why = told(build(load(PAGE.replace("A kettle", "A kettle for us")), locked=True))
+    assert why.pop("hero").startswith("failed: its structure changed")
+    assert set(why.values()) == {"reused: its prompt is the same"}
+
+
+def test_what_was_not_looked_for_has_failed_without_a_reason(load: Load, build: Compiler, tmp_path: Path) -> None:
+    (tmp_path / "a.svg").write_text(PICTURE, encoding="utf-8")
+    loaded = load("hero: {heading: H, image: {src: a.svg, alt: A}}")
+    (tmp_path / "a.svg").unlink()
+    assert set(told(build(loaded)).values()) == {"failed: "}
 
 
 def test_locked_fails_rather_than_decode(load: Load, build: Compiler) -> None:
@@ -176,6 +195,14 @@ def test_digests_are_remembered_only_for_files_at_rest(tmp_path: Path) -> None:
     os.utime(file, ns=(long_ago, long_ago))
     assert digests(str(file)) == second, "same size, time and inode"
     assert digests(str(tmp_path / "absent")) == ""
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="names there are Unicode")
+def test_a_name_that_is_not_utf_8_can_be_locked(tmp_path: Path) -> None:
+    page = tmp_path / os.fsdecode(b"a\xff.html")
+    with PageLock(page):
+        assert being_built(page)
+    assert not being_built(page)
 
 
 def test_one_build_of_a_page_at_a_time(load: Load, build: Compiler) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 from watchdog.observers import Observer
 
-from pagecompiler import publish
+from pagecompiler import prompts, publish, resources, stitch, style, watch
 from pagecompiler.build import CompileOptions, EngineSource, PageResult, compile_spec
 from pagecompiler.changes import Changes
 from pagecompiler.engine.reference import write
@@ -183,7 +184,8 @@ def test_every_way_of_saving(spec: Path, start: Callable[..., Watcher], way: Cal
     assert watcher.engines == 1 and sorted(watcher.asked) == ["hero", "one", "style"]
 
 
-VIM = ("vim", "-u", "NONE", "-N", "-e", "-s")
+# vim makes no backups under /tmp, unless it is told to skip none.
+VIM = ("vim", "-u", "NONE", "-N", "-e", "-s", "--cmd", "set backupskip=")
 EDITORS = {
     "vim renames": (*VIM, "-c", "set backup backupcopy=no", "-c", "%s/first/saved/", "-c", "wq"),
     "vim copies": (*VIM, "-c", "set backup backupcopy=yes", "-c", "%s/first/saved/", "-c", "wq"),
@@ -204,6 +206,7 @@ def test_editors(spec: Path, start: Callable[..., Watcher], editor: str) -> None
     )
     watcher.expect_text("saved")
     assert sorted(watcher.asked) == ["hero", "one", "style"]
+    assert spec.with_name("page.yaml~").exists() == (command[0] == "vim")
 
 
 def test_a_folder_where_nothing_tells_of_changes_is_looked_at(spec: Path, start: Callable[..., Watcher]) -> None:
@@ -223,6 +226,22 @@ def test_too_many_folders_means_looking(
     watcher = start(spec)
     watcher.expect_said("inotify watch limit reached")
     assert watcher.expect().ok
+    _in_place(spec, SPEC.replace("@", "second"))
+    watcher.expect_text("second")
+
+
+@pytest.mark.parametrize("poll", [False, True])
+def test_where_nothing_can_be_watched_one_looks(
+    spec: Path, start: Callable[..., Watcher], monkeypatch: pytest.MonkeyPatch, poll: bool
+) -> None:
+    def refuse() -> None:
+        raise OSError(errno.EMFILE, "inotify instance limit reached")
+
+    monkeypatch.setattr("pagecompiler.changes.Observer", refuse)
+    watcher = start(spec, poll=poll)
+    assert watcher.expect().ok
+    assert watcher.said == ([] if poll else ["cannot watch more folders (inotify instance limit reached);"
+                                             " looking every 0.5 s instead"])  # fmt: skip
     _in_place(spec, SPEC.replace("@", "second"))
     watcher.expect_text("second")
 
@@ -424,31 +443,45 @@ def test_a_folder_without_specs(spec: Path, start: Callable[..., Watcher]) -> No
     watcher.expect_text("first")
 
 
-def test_a_template_that_changes_rebuilds(
-    spec: Path, start: Callable[..., Watcher], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from pagecompiler import prompts, resources, stitch, style, watch
-
-    templates = tmp_path / "templates"
-    shutil.copytree(resources.template_dir(), templates)
+@pytest.fixture
+def templates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A copy of the templates that is used in their place."""
+    folder = tmp_path / "templates"
+    shutil.copytree(resources.template_dir(), folder)
     for module in (prompts, resources, stitch, style, watch):
-        monkeypatch.setattr(module, "template_dir", lambda: templates)
-    caches = (prompts._environment, stitch._environment)
+        monkeypatch.setattr(module, "template_dir", lambda: folder)
+    caches = (prompts._templates, stitch._templates)
     for cache in caches:
         cache.cache_clear()
-    try:
-        watcher = start(spec)
-        assert watcher.expect().ok
-        base = templates / "base.css"
-        base.write_text(base.read_text(encoding="utf-8") + "\n.new-rule { color: inherit; }\n", encoding="utf-8")
-        watcher.expect_text(".new-rule")
-        page = templates / "page.html.j2"
-        page.write_text(page.read_text(encoding="utf-8").replace("<main ", '<main class="x" '), encoding="utf-8")
-        watcher.expect_text('<main class="x" ')
-        watcher.close()
-    finally:
-        for cache in caches:
-            cache.cache_clear()
+    yield folder
+    for cache in caches:
+        cache.cache_clear()
+
+
+def test_a_template_that_changes_rebuilds(spec: Path, templates: Path, start: Callable[..., Watcher]) -> None:
+    watcher = start(spec)
+    assert watcher.expect().ok
+    base = templates / "base.css"
+    base.write_text(base.read_text(encoding="utf-8") + "\n.new-rule { color: inherit; }\n", encoding="utf-8")
+    watcher.expect_text(".new-rule")
+    page = templates / "page.html.j2"
+    page.write_text(page.read_text(encoding="utf-8").replace("<main ", '<main class="x" '), encoding="utf-8")
+    watcher.expect_text('<main class="x" ')
+
+
+def test_a_template_that_is_half_edited_leaves_the_last_page(
+    spec: Path, templates: Path, start: Callable[..., Watcher]
+) -> None:
+    watcher = start(spec)
+    assert watcher.expect().ok
+    before = watcher.output.read_bytes()
+    for name in ("page.html.j2", "base.css", "prompts/compact/block.j2"):
+        good = (templates / name).read_text(encoding="utf-8")
+        _in_place(templates / name, good + "{{ unfinished </")
+        watcher.expect_code("E0806")
+        assert watcher.output.read_bytes() == before
+        _in_place(templates / name, good)
+        watcher.expect_good()
 
 
 def test_a_folder(spec: Path, start: Callable[..., Watcher]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -83,8 +84,8 @@ def batch_command(
     from pagecompiler.outputs import OutputError
 
     screen = make_screen(options)
-    if not folder.is_dir():
-        fail(f"`{folder}` is not a folder" if folder.exists() else f"there is no folder `{folder}`", 2)
+    if not os.path.isdir(folder):
+        fail(f"`{folder}` is not a folder" if os.path.exists(folder) else f"there is no folder `{folder}`", 2)
     if str(output) == STDOUT or output.suffix.lower() in (".html", ".htm"):
         fail(f"`{output}` is no folder, but the pages of a folder need one", 2)
     try:
@@ -192,7 +193,7 @@ class _Told:
         self._screen.report(result.diagnostics, sources)
         if self._why:
             self._screen.explain(result)
-        decoded = sum(bool(block.completions) for block in result.blocks)
+        decoded = sum(block.state == "built" for block in result.blocks)
         self._blocks += len(result.blocks)
         self._decoded += decoded
         self._tokens += sum(len(c.tokens) for block in result.blocks for c in block.completions)
@@ -261,7 +262,7 @@ def _after(
             screen.say(f"{kept.page} stays, but its spec {kept.spec} has gone (--prune removes the page)")
         for path in {path for kept in orphans.images for path, _ in orphans.unused(kept)}:
             screen.say(f"{path} stays, but no page shows it any more (--prune removes it)")
-    pages = [facts for facts in batch.facts.values() if facts is not None and facts.spec.output.exists()]
+    pages = [facts for facts in batch.facts.values() if facts is not None and os.path.exists(facts.spec.output)]
     try:
         if remove:
             removed, kept_back = prune(orphans)

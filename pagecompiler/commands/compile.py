@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -150,7 +151,7 @@ def _compile_one(
         screen.say(
             f"{shown(spec)}: {len(result.blocks)} blocks, {reused} reused, {decoded} tokens, {result.seconds:.2f} s"
         )
-    elif result.output is None and settings.output is not None and settings.output.exists():
+    elif result.output is None and settings.output is not None and os.path.isfile(settings.output):
         screen.say(f"{shown(spec)}: failed, {settings.output} stays as it was")
     return result
 

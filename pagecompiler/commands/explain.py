@@ -64,10 +64,11 @@ def prompt_command(spec: str, block: str | None, prompts: str) -> None:
     data = read_spec(spec)
     try:
         loaded = load(spec, data)
+        plan = make_plan(loaded.page, section_ids(loaded.page), prompts=style)
+        asked = {entry.name: block_messages(entry.structure, loaded.page, style) for entry in plan.all_blocks}
     except CompileError as error:
         screen.report(error.diagnostics, error.sources)
         raise click.exceptions.Exit(1) from None
-    plan = make_plan(loaded.page, section_ids(loaded.page), prompts=style)
     blocks = {entry.name: entry for entry in plan.all_blocks}
     if block is None:
         for name, entry in blocks.items():
@@ -75,5 +76,5 @@ def prompt_command(spec: str, block: str | None, prompts: str) -> None:
         return
     if block not in blocks:
         fail(f"`{spec}` has no block `{block}`; it has {', '.join(blocks)}", 2)
-    for message in block_messages(blocks[block].structure, loaded.page, style):
+    for message in asked[block]:
         click.echo(f"[{message.role}]\n{message.content}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
@@ -41,7 +42,7 @@ def new_command(kind: str | None, output: str | None) -> None:
     images = {path.parent / source.name: source.read_bytes() for source in examples.files(kind)}
     images = {target: data for target, data in images.items() if not _holds(target, data)}
     for target in (*images, path):
-        if target.exists():
+        if os.path.exists(target):
             fail(f"`{target}` is there already and stays as it is", 1)
     try:
         for target, data in (*images.items(), (path, examples.spec(kind).encode())):
@@ -53,4 +54,4 @@ def new_command(kind: str | None, output: str | None) -> None:
 
 
 def _holds(path: Path, data: bytes) -> bool:
-    return path.is_file() and path.read_bytes() == data
+    return os.path.isfile(path) and path.read_bytes() == data

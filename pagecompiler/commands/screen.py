@@ -55,11 +55,13 @@ class Screen:
             self.say(spent_line(spent))
 
     def explain(self, result: PageResult) -> None:
-        """Say why each block of a page was built or reused (`--why`)."""
+        """Say why each block of a page was built, reused or to be built (`--why`)."""
         if result.plan is None and result.ok:
             click.echo(f"{result.spec}: nothing that the page was made of has changed", err=True)
         for block in result.blocks:
-            click.echo(f"{result.spec}: {block.block.name} {block.state}: {block.why}", err=True)
+            state = "failed, to be built since" if block.state == "failed" else f"{block.state}:"
+            if block.why:
+                click.echo(f"{result.spec}: {block.block.name} {state} {block.why}", err=True)
 
     def progress(self) -> PlainProgress | Any:
         from pagecompiler.progress import LiveProgress, PlainProgress, QuietProgress

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -38,7 +39,7 @@ def shown(spec: str) -> str:
 def refuse_folders(specs: Sequence[str], *, batch: bool = False) -> None:
     """Exits with 2 when one of the specs is a folder; with `batch` there is a command for those."""
     for spec in specs:
-        if spec != "-" and Path(spec).is_dir():
+        if spec != "-" and os.path.isdir(spec):
             others = f"name the specs in it, for example {spec.rstrip('/')}/*.yaml"
             hint = f"did you mean `pagec batch {spec}`?" if batch else others
             fail(f"`{spec}` is a folder; {hint}", 2)

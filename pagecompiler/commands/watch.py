@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Mapping
 from contextlib import nullcontext
@@ -99,12 +100,13 @@ def watch_command(
     screen = make_screen(options)
     if not serve and (open_browser or port is not None):
         fail("--open and --port are for --serve", 2)
-    if not target.exists():
+    folder = os.path.isdir(target)
+    if not os.path.exists(target):
         fail(f"there is no spec and no folder `{target}`", 2)
-    if target.is_dir() and output.suffix.lower() in (".html", ".htm"):
+    if folder and output.suffix.lower() in (".html", ".htm"):
         fail(f"`{output}` is a page, but the specs of a folder need a folder", 2)
     try:
-        page = output if target.is_dir() else plan_outputs([str(target)], str(output))[0].path
+        page = output if folder else plan_outputs([str(target)], str(output))[0].path
     except OutputError as error:
         fail(str(error), error.exit_code)
     if page is None:

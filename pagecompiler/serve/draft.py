@@ -17,6 +17,7 @@ def draft_page(build: PageBuild, texts: Mapping[str, str]) -> str:
     """The page of a build that is still going on; `texts` has what the model wrote so far, by block.
 
     Blocks of which nothing can be shown yet are missing. It only reads, so another thread may go on building.
+    Raises CompileError when a template cannot be used.
     """
     by_key = {block.key: texts[block.block.name] for block in build.blocks if block.block.name in texts}
     context = LinkContext(build.loaded, build.assets, build.labels())

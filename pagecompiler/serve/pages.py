@@ -10,6 +10,7 @@ from urllib.parse import unquote
 
 from starlette.responses import PlainTextResponse, Response
 
+from pagecompiler.diagnostics import CompileError
 from pagecompiler.serve.board import Board
 from pagecompiler.serve.draft import draft_page
 from pagecompiler.serve.story import PageStory
@@ -65,8 +66,12 @@ class Pages:
                 wanted = story.key, story.number, len(story.log)
             if build is None or not build.blocks:
                 return None
-            if self._draft_of != wanted:
-                self._draft_of, self._last_draft = wanted, draft_page(build, texts)
+            try:
+                if self._draft_of != wanted:
+                    self._last_draft = draft_page(build, texts)
+                    self._draft_of = wanted
+            except CompileError:  # of a template; the build says it
+                return None
             return self._last_draft
 
     def _written(self, story: PageStory) -> Response:

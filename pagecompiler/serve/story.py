@@ -6,6 +6,7 @@ only the rest.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -55,7 +56,7 @@ class PageStory:
             "digest": self._digest,
             "number": self.number,
             "good": self.good,
-            "written": self.spec.output.exists(),
+            "written": os.path.exists(self.spec.output),
             "state": self.state,
             "seconds": self._seconds,
             "method": self._method,

@@ -10,9 +10,13 @@ from bs4 import BeautifulSoup
 
 from pagecompiler.build import CompileOptions
 from pagecompiler.engine.reference import write
+from pagecompiler.folder import FolderSpec
 from pagecompiler.page_build import PageBuild
+from pagecompiler.serve.board import Board
 from pagecompiler.serve.draft import draft_page
+from pagecompiler.serve.pages import Pages
 from pagecompiler.spec import LoadedSpec
+from pagecompiler.templating import template_error
 from pagecompiler.validate import validate_page
 from tests.serve.studio import MODEL
 
@@ -45,6 +49,23 @@ def main_of(html: str) -> BeautifulSoup:
 def test_before_anything_is_written(build: PageBuild) -> None:
     page = main_of(draft_page(build, {}))
     assert page.main is not None and page.main.find(True) is None
+
+
+def test_with_a_broken_template_the_page_that_was_written_is_shown(
+    load: Callable[[str], LoadedSpec], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(build: PageBuild, texts: object) -> str:
+        raise template_error(Path("page.html.j2"), "unexpected end")
+
+    monkeypatch.setattr("pagecompiler.serve.pages.draft_page", refuse)
+    loaded, page = load(SPEC), tmp_path / "page.html"
+    page.write_text("<p>written", encoding="utf-8")
+    board = Board(None, "model", "auto")
+    board.found([FolderSpec(tmp_path / "page.yaml", page)])
+    with PageBuild(loaded, MODEL, CompileOptions(output=page, read_cache=False, write_cache=False)) as build:
+        build.start()
+        board.began(build)
+        assert Pages(board).answer("page.html", draft=True).body == b"<p>written"
 
 
 def test_a_page_whose_image_has_just_gone_has_a_draft(load: Callable[[str], LoadedSpec], tmp_path: Path) -> None:
