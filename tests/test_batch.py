@@ -487,11 +487,12 @@ def test_a_folder_that_cannot_be_read_is_said(site: Path, pagec: Callable[..., O
     assert outcome.code == 2 and "cannot read the folder `site/blog`" in outcome.err
 
 
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="names there are Unicode")
 def test_a_name_that_is_not_utf_8(site: Path, pagec: Callable[..., Outcome]) -> None:
-    os.rename(site / "about.yaml", os.fsencode(site) + b"/\xff.yaml")
+    shutil.copy(site / "about.yaml", os.fsencode(site) + b"/\xff.yaml")
     outcome = pagec("site", "-o", "out")
-    assert outcome.code == 0 and len(outcome.out.split()) == 3
-    assert "3 unchanged" in pagec("site", "-o", "out").err
+    assert outcome.code == 0 and len(outcome.out.split()) == 4
+    assert "4 unchanged" in pagec("site", "-o", "out").err
     assert pagec("site", "-o", "out", "--json").code == 0
 
 
