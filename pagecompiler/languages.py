@@ -21,11 +21,11 @@ _RTL_SCRIPTS = frozenset("adlm arab aran hebr mand nkoo rohg samr syrc thaa".spl
 def direction(lang: str) -> str:
     """`rtl` or `ltr`, from the script subtag if there is one, else from the language.
 
-    >>> direction("ar-EG"), direction("az-Arab"), direction("ar-Latn")
-    ('rtl', 'rtl', 'ltr')
+    >>> direction("ar-EG"), direction("az-Arab"), direction("ar-Latn"), direction("en-x-arab")
+    ('rtl', 'rtl', 'ltr', 'ltr')
     """
-    primary, *rest = lang.lower().split("-")
-    scripts = [part for part in rest if len(part) == 4 and part.isalpha()]
+    primary, subtags = _subtags(lang)
+    scripts = [part for part in subtags if len(part) == 4 and part.isalpha()]
     rtl = scripts[0] in _RTL_SCRIPTS if scripts else primary in _RTL_LANGUAGES
     return "rtl" if rtl else "ltr"
 
@@ -106,11 +106,15 @@ def _primary(lang: str) -> str:
     return lang.lower().split("-")[0]
 
 
+def _subtags(lang: str) -> tuple[str, list[str]]:
+    """The language of a tag and its subtags in small letters, without extensions and private use."""
+    primary, *rest = lang.lower().split("-")
+    return primary, list(itertools.takewhile(lambda part: len(part) > 1, rest))
+
+
 def _written(lang: str) -> str:
     """The name of a language's words in labels.toml; Chinese has two, by script, else by region."""
-    primary, *rest = lang.lower().split("-")
-    # Behind the first single letter stand extensions and private use.
-    subtags = list(itertools.takewhile(lambda part: len(part) > 1, rest))
+    primary, subtags = _subtags(lang)
     traditional = "hant" in subtags or ("hans" not in subtags and not _TRADITIONAL_REGIONS.isdisjoint(subtags))
     return "zh-hant" if primary == "zh" and traditional else primary
 

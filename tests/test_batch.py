@@ -477,16 +477,6 @@ def test_a_pipe_is_no_spec(site: Path, pagec: Callable[..., Outcome]) -> None:
     assert len(pagec("site", "-o", "out").out.split()) == 3
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_folder_that_cannot_be_read_is_said(site: Path, pagec: Callable[..., Outcome]) -> None:
-    (site / "blog").chmod(0)
-    try:
-        outcome = pagec("site", "-o", "out", "--prune")
-    finally:
-        (site / "blog").chmod(0o755)
-    assert outcome.code == 2 and "cannot read the folder `site/blog`" in outcome.err
-
-
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="names there are Unicode")
 def test_a_name_that_is_not_utf_8(site: Path, pagec: Callable[..., Outcome]) -> None:
     shutil.copy(site / "about.yaml", os.fsencode(site) + b"/\xff.yaml")

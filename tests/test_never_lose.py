@@ -98,6 +98,16 @@ def test_folders_that_cannot_be_written(folder: Path) -> None:
     assert "second" in (output / "page.html").read_text(encoding="utf-8")
 
 
+def test_a_folder_that_cannot_be_read_is_not_one_without_specs(folder: Path) -> None:
+    (folder / "blog").mkdir()
+    (folder / "page.yaml").rename(folder / "blog" / "page.yaml")
+    assert pagec(folder, "batch", ".").returncode == 0
+    (folder / "blog").chmod(0)
+    done = pagec(folder, "batch", ".", "--prune", ordinary=True)
+    assert done.returncode == 2 and "cannot read the folder `blog`: Permission denied" in done.stderr
+    assert pages(folder / "output") == ["page.html"]
+
+
 @pytest.mark.parametrize("command", ["compile", "batch"])
 def test_a_page_where_a_folder_is(folder: Path, command: str) -> None:
     (folder / "output" / "page.html").mkdir(parents=True)
