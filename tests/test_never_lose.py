@@ -19,7 +19,7 @@ from pagecompiler.lock import PageLock
 
 SPEC = "title: T\nhero: {heading: H}\nsections:\n- {kind: prose, heading: One, paragraphs: [@]}\n"
 PICTURE = '<svg xmlns="http://www.w3.org/2000/svg" width="4" height="3"/>'
-DROP_CAPABILITY, OVERRIDE_RIGHTS = 24, 1
+DROP_CAPABILITY, OVERRIDE_RIGHTS, READ_ALL = 24, 1, 2
 
 
 @pytest.fixture
@@ -42,7 +42,8 @@ def pagec(
             resource.setrlimit(resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
         if ordinary and os.geteuid() == 0:
             # The superuser as one for whom the rights of files hold, too.
-            ctypes.CDLL(None).prctl(DROP_CAPABILITY, OVERRIDE_RIGHTS, 0, 0, 0)
+            for capability in (OVERRIDE_RIGHTS, READ_ALL):
+                ctypes.CDLL(None).prctl(DROP_CAPABILITY, capability, 0, 0, 0)
 
     command = [sys.executable, "-m", "pagecompiler.cli", *arguments, "--model", model]
     environment = {**os.environ, "HOME": str(folder), "XDG_CACHE_HOME": str(folder / "home")}
