@@ -105,7 +105,7 @@ def test_a_folder_that_cannot_be_read_is_not_one_without_specs(folder: Path) -> 
     assert pagec(folder, "batch", ".").returncode == 0
     (folder / "blog").chmod(0)
     done = pagec(folder, "batch", ".", "--prune", ordinary=True)
-    assert done.returncode == 2 and "cannot read the folder `blog`: Permission denied" in done.stderr
+    assert done.returncode == 2 and "cannot read the folder `./blog`: Permission denied" in done.stderr
     assert pages(folder / "output") == ["page.html"]
 
 
