@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pagecompiler.files import LEFTOVER_SECONDS
+from pagecompiler.record import PAGES
 
 MAX_BYTES = 256 * 1024 * 1024
 _EVERY_SECONDS = 24 * 3600
@@ -29,7 +30,7 @@ def clean(folder: Path, *, max_bytes: int = MAX_BYTES, now: float | None = None)
     removed = 0
     with contextlib.suppress(OSError):
         stamp.touch()
-        for surplus in (_leftovers(folder, now), _surplus(folder / "fragments", max_bytes), _void(folder / "pages")):
+        for surplus in (_leftovers(folder, now), _surplus(folder / "fragments", max_bytes), _void(folder / PAGES)):
             for path in list(surplus):
                 path.unlink(missing_ok=True)
                 removed += 1
@@ -53,7 +54,7 @@ def _surplus(folder: Path, max_bytes: int) -> Iterator[Path]:
 
 def _void(folder: Path) -> Iterator[Path]:
     """Records of which nothing is left."""
-    for path in folder.glob("*.json"):
+    for path in folder.rglob("*.json"):
         try:
             entry = json.loads(path.read_bytes())
             void = not Path(entry["spec"]).exists() and not Path(entry["output"]).exists()

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from pagecompiler.files import write_atomic
 
+PAGES = "pages"
 _VERSION = 3
 
 
@@ -48,12 +49,13 @@ class PageRecord:
 
 def read_record(cache_folder: Path, spec: str, output: str | None = None) -> PageRecord | None:
     """The record of a spec's page at `output` (both resolved paths), else the spec's last one that is not damaged."""
+    wanted = _read(_path(cache_folder, spec, output)) if output is not None else None
+    if wanted is not None and (wanted[0], wanted[1].output) == (spec, output):
+        return wanted[1]
     last: list[tuple[float, PageRecord]] = []
-    for path in (cache_folder / "pages").glob(f"{_name(spec)}-*.json"):
+    for path in _folder(cache_folder, spec).glob("*.json"):
         found = _read(path)
         if found is not None and found[0] == spec:
-            if found[1].output == output:
-                return found[1]
             with contextlib.suppress(OSError):
                 last.append((path.stat().st_mtime, found[1]))
     return max(last, key=lambda entry: entry[0])[1] if last else None
@@ -61,7 +63,7 @@ def read_record(cache_folder: Path, spec: str, output: str | None = None) -> Pag
 
 def list_records(cache_folder: Path) -> Iterator[tuple[str, PageRecord]]:
     """All specs that have a record here, with their records."""
-    for path in sorted((cache_folder / "pages").glob("*.json")):
+    for path in sorted((cache_folder / PAGES).glob("*/*.json")):
         found = _read(path)
         if found is not None:
             yield found
@@ -77,6 +79,8 @@ def write_record(cache_folder: Path, spec: str, record: PageRecord) -> None:
 def remove_record(cache_folder: Path, spec: str, output: str) -> None:
     """Forget a spec's page at `output`. Raises OSError."""
     _path(cache_folder, spec, output).unlink(missing_ok=True)
+    with contextlib.suppress(OSError):  # other places of the page are in it
+        _folder(cache_folder, spec).rmdir()
 
 
 def _read(path: Path) -> tuple[str, PageRecord] | None:
@@ -92,7 +96,11 @@ def _read(path: Path) -> tuple[str, PageRecord] | None:
 
 
 def _path(cache_folder: Path, spec: str, output: str) -> Path:
-    return cache_folder / "pages" / f"{_name(spec)}-{_name(output)}.json"
+    return _folder(cache_folder, spec) / f"{_name(output)}.json"
+
+
+def _folder(cache_folder: Path, spec: str) -> Path:
+    return cache_folder / PAGES / _name(spec)
 
 
 def _name(path: str) -> str:

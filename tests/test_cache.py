@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 
 from pagecompiler.cache import Fragment, FragmentCache, fragment_key, prepare_folder
 from pagecompiler.engine.types import Message, Sampling
-from pagecompiler.record import BlockRecord, PageRecord, read_record, write_record
+from pagecompiler.record import BlockRecord, PageRecord, read_record, remove_record, write_record
 
 KEY = "ab" * 32
 
@@ -96,6 +98,21 @@ def test_a_record_comes_back_and_damage_is_none(tmp_path: Path) -> None:
     write_record(tmp_path, "/specs/ü.yaml", record)
     assert read_record(tmp_path, "/specs/ü.yaml") == record
     assert read_record(tmp_path, "/specs/other.yaml") is None
-    (path,) = (tmp_path / "pages").iterdir()
+    (path,) = (tmp_path / "pages").rglob("*.json")
     path.write_text(json.dumps({"version": 1, "output": "x"}), encoding="utf-8")
     assert read_record(tmp_path, "/specs/ü.yaml") is None
+
+
+def test_a_spec_has_a_record_for_each_place_of_its_page(tmp_path: Path) -> None:
+    first, second = PageRecord("/out/a.html", "1" * 64, ()), PageRecord("/public/a.html", "2" * 64, ())
+    for age, record in ((100, first), (50, second)):
+        write_record(tmp_path, "/specs/a.yaml", record)
+        (written,) = [path for path in tmp_path.rglob("*.json") if record.output in path.read_text(encoding="utf-8")]
+        os.utime(written, (time.time() - age,) * 2)
+    assert read_record(tmp_path, "/specs/a.yaml", "/out/a.html") == first
+    assert read_record(tmp_path, "/specs/a.yaml", "/public/a.html") == second
+    assert read_record(tmp_path, "/specs/a.yaml", "/elsewhere/a.html") == second, "the last one"
+    remove_record(tmp_path, "/specs/a.yaml", "/public/a.html")
+    assert read_record(tmp_path, "/specs/a.yaml") == first
+    remove_record(tmp_path, "/specs/a.yaml", "/out/a.html")
+    assert read_record(tmp_path, "/specs/a.yaml") is None and not list((tmp_path / "pages").iterdir())

@@ -95,8 +95,8 @@ def batch_command(
     names = {spec.output.name: spec.name for spec in specs if spec.output.parent == output}
     if index and INDEX_NAME in names:
         fail(f"--index would take the place of the page of `{names[INDEX_NAME]}`; rename the spec", 2)
-    orphans = _find_orphans(folder, output, specs, options["cache_dir"])
-    if not specs and not orphans.pages:
+    gone = _find_orphans(folder, output, specs, options["cache_dir"]).pages if prune or not specs else []
+    if not specs and not gone:
         fail(f"there is no spec under `{folder}`", 2)
     reports = _page_reports(report, output, specs)
     model = chosen_model(options, str(folder / "."), screen)
@@ -126,7 +126,7 @@ def batch_command(
             told=told.add,
             listener=reports.hear if reports is not None else lambda progress: None,
             watched=watched,
-            gone=[kept.page for kept in orphans.pages] if prune else [],
+            gone=[kept.page for kept in gone] if prune else [],
         )
         try:
             batch.survey()
