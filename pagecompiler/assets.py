@@ -71,8 +71,8 @@ def _read(src: str, path: Path) -> Asset:
         if not path.is_file():
             raise AssetError("E0309", f"`{src}` is not a file", path=path)
         if PurePosixPath(src).suffix.lower() in _PAGES:
-            message = f"`{src}` is not an image by its name: .html is for pages"
-            raise AssetError("E0309", message, "rename the file", path=path)
+            # Not by what is in the file, which may be good: only another `src` mends it.
+            raise AssetError("E0309", f"`{src}` is not an image by its name: .html is for pages", "rename the file")
         with path.open("rb") as file:
             head = file.read(_SVG_HEAD)
     except OSError as error:
@@ -147,6 +147,11 @@ def _pixels(length: str) -> int | None:
     return value if 0 < value <= 20000 else None
 
 
+def place(asset: Asset, folder: Path) -> Path:
+    """Where an image of a page in `folder` stands, as browsers find it: by the words of the path, not by links."""
+    return Path(os.path.normpath(folder / PurePosixPath(asset.src)))
+
+
 def copy_assets(assets: Iterable[Asset], folder: Path, root: Path | None = None) -> list[Path]:
     """Put every image at its `src` from `folder`, the page's; gives the files that were written.
 
@@ -156,7 +161,7 @@ def copy_assets(assets: Iterable[Asset], folder: Path, root: Path | None = None)
     """
     written = []
     for asset in {asset.src: asset for asset in assets}.values():
-        target = Path(os.path.normpath(folder / PurePosixPath(asset.src)))
+        target = place(asset, folder)
         if not target.is_relative_to(os.path.normpath(root or folder)):
             raise AssetError("E0307", f"`{asset.src}` leads out of the folder of the pages")
         if write_atomic(target, asset.path.read_bytes()):

@@ -11,6 +11,7 @@ import logging
 import os
 import threading
 import time
+import warnings
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,8 +28,11 @@ from watchdog.events import (
 from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver, ObservedWatch
 
+from pagecompiler.files import real_path
+
 # It complains about a folder that has gone; what was in it is found out by looking.
 logging.getLogger("watchdog").addHandler(logging.NullHandler())
+warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"watchdog\.")
 
 POLL_SECONDS = 0.5
 # Opening and reading are events, too; answering them by reading would never end.
@@ -54,7 +58,7 @@ class Changes:
         say: Callable[[str], None] = lambda line: None,
     ) -> None:
         self._debounce = debounce_seconds
-        self._ignored = {path.resolve() for path in ignored}
+        self._ignored = {real_path(path) for path in ignored}
         self._ended = ended
         self._say = say
         self._state = threading.Condition()
@@ -87,8 +91,8 @@ class Changes:
             return False
         wanted: dict[Path, bool] = {}
         for folder, deep in folders.items():
-            path = next(place for place in (folder.resolve(), *folder.resolve().parents) if os.path.isdir(place))
-            wanted[path] = wanted.get(path, False) or (deep and path == folder.resolve())
+            path = next(place for place in (real_path(folder), *real_path(folder).parents) if os.path.isdir(place))
+            wanted[path] = wanted.get(path, False) or (deep and path == real_path(folder))
         with self._state:
             deleted, self._deleted = self._deleted, set()
         for path, watched in list(self._watched.items()):
@@ -159,7 +163,7 @@ class Changes:
         return observer
 
     def _fall_back(self, error: OSError) -> None:
-        self._say(f"cannot watch more folders ({error.strerror or error}); looking every {POLL_SECONDS} s instead")
+        self._say(f"cannot watch folders ({error.strerror or error}); looking every {POLL_SECONDS} s instead")
         self._poll = True
 
     def _left(self) -> float | None:

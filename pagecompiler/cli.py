@@ -72,6 +72,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 def _prepare_streams() -> None:
     """Raises OSError when there is no standard output."""
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     out = sys.stdout
     if out is None:
         raise OSError(errno.EBADF, os.strerror(errno.EBADF), _STDOUT)

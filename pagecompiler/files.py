@@ -12,6 +12,11 @@ LEFTOVER_SECONDS = 3600
 """A temporary file that is older was left behind by a build that was killed."""
 
 
+def real_path(path: Path) -> Path:
+    """Where links lead; a link that leads to itself stays, and whoever opens it is told."""
+    return Path(os.path.realpath(path))
+
+
 def write_atomic(path: Path, data: bytes, *, durable: bool = True) -> bool:
     """Write a file through a temporary one in the same folder; equal content is left alone.
 

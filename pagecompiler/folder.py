@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from pagecompiler.files import real_path
 from pagecompiler.outputs import OutputError
 
 SUFFIXES = (".yaml", ".yml")
@@ -37,11 +38,11 @@ def find_specs(folder: Path, output: Path) -> list[FolderSpec]:
     found: list[FolderSpec] = []
     seen: dict[str, Path] = {}
     places: dict[Path, Path] = {}
-    for path in _walk(folder, output.resolve()):
+    for path in _walk(folder, real_path(output)):
         spec = FolderSpec(path, output / path.relative_to(folder).with_suffix(".html"))
         parent = spec.output.parent
         if parent not in places:
-            places[parent] = parent.resolve()
+            places[parent] = real_path(parent)
         other = seen.setdefault(os.path.normcase(places[parent] / spec.output.name), path)
         if other != path:
             raise OutputError(f"`{other}` and `{path}` would both be written to `{spec.output}`")
@@ -54,7 +55,7 @@ def _walk(folder: Path, output: Path) -> Iterator[Path]:
         here = Path(place)
         # The folder itself may be the output folder: then pages lie beside their specs.
         folders[:] = sorted(
-            name for name in folders if not name.startswith(("_", ".")) and (here / name).resolve() != output
+            name for name in folders if not name.startswith(("_", ".")) and real_path(here / name) != output
         )
         for name in sorted(names):
             path = here / name

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pagecompiler import yaml_source
 from pagecompiler.assets import usable
+from pagecompiler.files import real_path
 from pagecompiler.record import PageRecord
 from pagecompiler.spec import LoadedSpec
 
@@ -24,10 +25,10 @@ def read_inputs(loaded: LoadedSpec) -> Inputs:
     """The spec and its site file with the digests of what was loaded, whatever has become of the files since."""
     if loaded.path is None:
         return ()
-    inputs = [(str(loaded.path.resolve()), _digest(loaded.text))]
+    inputs = [(str(real_path(loaded.path)), _digest(loaded.text))]
     if loaded.site is not None:
         texts = [text for name, text in loaded.sources.items() if name != loaded.name]
-        inputs.append((str(loaded.site.resolve()), _digest(texts[0] if texts else "")))
+        inputs.append((str(real_path(loaded.site)), _digest(texts[0] if texts else "")))
     return tuple(inputs)
 
 
@@ -86,7 +87,7 @@ def settings_digest(*values: object) -> str:
 
 def is_current(record: PageRecord | None, settings: str, output: Path, digests: FileDigests) -> bool:
     """Whether a page was built with these settings, and nothing that it was made of, or wrote, has changed."""
-    if record is None or record.settings != settings or Path(record.output) != output.resolve() or not record.inputs:
+    if record is None or record.settings != settings or Path(record.output) != real_path(output) or not record.inputs:
         return False
     files = (*record.inputs, (record.output, record.digest), *record.copies)
     return all(digests(path) == digest for path, digest in files)

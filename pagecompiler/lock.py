@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Self
 
 from pagecompiler.diagnostics import CompileError, diagnostic
+from pagecompiler.files import real_path
 
 try:
     import fcntl
@@ -28,7 +29,7 @@ class PageLock:
         self._path: Path | None = None
         if fcntl is None:
             return
-        name = hashlib.sha256(os.fsencode(output.resolve())).hexdigest()[:32]
+        name = hashlib.sha256(os.fsencode(real_path(output))).hexdigest()[:32]
         try:
             self._take(_lock_folder() / name)
         except BlockingIOError as error:

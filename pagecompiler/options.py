@@ -6,9 +6,11 @@ from dataclasses import astuple, dataclass, field
 from pathlib import Path
 
 from pagecompiler.engine.types import Decoding, Sampling
+from pagecompiler.files import real_path
 from pagecompiler.inputs import settings_digest
 from pagecompiler.models import ModelChoice
 from pagecompiler.prompts import PromptStyle
+from pagecompiler.record import has_record
 from pagecompiler.resources import fingerprint
 from pagecompiler.spec import LoadedSpec
 
@@ -44,8 +46,16 @@ DEFAULTS = CompileOptions()
 
 
 def default_cache_dir(loaded: LoadedSpec) -> Path:
-    """`.pagec` at the project of the spec; what a folder of specs has in common is in one cache."""
-    return project_cache(loaded.folder) or loaded.root / CACHE_NAME
+    """`.pagec` at the project of the spec, without one in the nearest folder above it that has a record of it, else
+    in the folder of the specs.
+    """
+    project = project_cache(loaded.folder)
+    if project is not None or loaded.path is None:
+        return project or loaded.root / CACHE_NAME
+    spec = str(real_path(loaded.path))
+    places = (loaded.folder, *real_path(loaded.folder).parents)
+    known = (place / CACHE_NAME for place in places if has_record(place / CACHE_NAME, spec))
+    return next(known, loaded.root / CACHE_NAME)
 
 
 def project_cache(folder: Path) -> Path | None:
@@ -63,5 +73,5 @@ def prompt_style(model: ModelChoice, options: CompileOptions) -> PromptStyle:
 
 def page_settings(model: ModelChoice, options: CompileOptions, site: Path | None) -> str:
     """Stands for all that decides on a page beside its files; `site` is its site file, if there is one."""
-    values = (model.id, astuple(options.sampling), prompt_style(model, options).value, site and str(site.resolve()))
+    values = (model.id, astuple(options.sampling), prompt_style(model, options).value, site and str(real_path(site)))
     return settings_digest(*values, fingerprint())

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pagecompiler.files import real_path
+
 DEFAULT_FOLDER = Path("output")
 STDOUT = "-"
 
@@ -38,7 +40,7 @@ def plan_outputs(specs: Sequence[str], option: str | None, *, json: bool = False
     if streams and (json or len(specs) > 1):
         raise OutputError("a page can go to standard output only alone, without --json and other specs")
     seen: dict[Path, str] = {}
-    own = {path: spec for spec in specs if spec != STDOUT for path in (_place(Path(spec)), Path(spec).resolve())}
+    own = {path: spec for spec in specs if spec != STDOUT for path in (_place(Path(spec)), real_path(Path(spec)))}
     for spec, output in zip(specs, outputs, strict=True):
         if output.path is not None:
             place = _place(output.path)
@@ -52,7 +54,7 @@ def plan_outputs(specs: Sequence[str], option: str | None, *, json: bool = False
 
 def _place(path: Path) -> Path:
     """Where a file is, whatever links lead to its folder; a link in its own place would be replaced."""
-    return path.parent.resolve() / path.name
+    return real_path(path.parent) / path.name
 
 
 def _output(spec: str, option: str | None, *, json: bool) -> Output:

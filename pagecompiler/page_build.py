@@ -20,7 +20,7 @@ from pagecompiler.codes import Severity
 from pagecompiler.diagnostics import CompileError, Diagnostic, diagnostic
 from pagecompiler.engine.base import EngineError
 from pagecompiler.engine.types import Message
-from pagecompiler.files import write_atomic
+from pagecompiler.files import real_path, write_atomic
 from pagecompiler.generate import Task, engine_diagnostic
 from pagecompiler.inputs import digest_file, missed_images, read_inputs
 from pagecompiler.languages import labels
@@ -31,7 +31,7 @@ from pagecompiler.models import ModelChoice
 from pagecompiler.options import CompileOptions, default_cache_dir, page_settings, prompt_style
 from pagecompiler.plan import STYLE, Block, Plan, make_plan
 from pagecompiler.prompts import FORMAT, PromptStyle, block_messages
-from pagecompiler.publish import unused_images, write_page, write_problem
+from pagecompiler.publish import put_before, write_page, write_problem
 from pagecompiler.reasons import SAME, why_written
 from pagecompiler.rebuild import previous_texts
 from pagecompiler.record import BlockRecord, PageRecord, read_record, write_record
@@ -94,8 +94,8 @@ class PageBuild:
                 self.lock = PageLock(self.options.output)
             if self.loaded.path is not None:
                 output = self.options.output
-                place = None if output is None else str(output.resolve())
-                self.record = read_record(self.cache_dir, str(self.loaded.path.resolve()), place)
+                place = None if output is None else str(real_path(output))
+                self.record = read_record(self.cache_dir, str(real_path(self.loaded.path)), place)
             self.make_plan()
             self.find_assets()
             self.reuse()
@@ -368,23 +368,23 @@ class PageBuild:
         output = self.options.output
         if output is None:
             return
-        copies = write_page(html, output, self.assets.values(), self.options.output_root, self.claims.places)
+        copies, put = write_page(html, output, self.assets.values(), self.options.output_root, self.claims.places)
         if self.options.write_cache and self.loaded.path is not None:
             blocks = tuple(
                 BlockRecord(b.block.name, b.block.kind, b.block.structure.description, b.key) for b in self.blocks
             )
             record = PageRecord(
-                str(output.resolve()),
+                str(real_path(output)),
                 hashlib.sha256(html.encode()).hexdigest(),
                 blocks,
                 page_settings(self.model, self.options, self.loaded.site),
                 tuple(self.inputs),
                 copies,
-                unused_images(self.record, output, copies),
+                put_before(self.record, output, put),
             )
             with self.cache_warnings():
                 prepare_folder(self.cache_dir)
-                write_record(self.cache_dir, str(self.loaded.path.resolve()), record)
+                write_record(self.cache_dir, str(real_path(self.loaded.path)), record)
                 clean(self.cache_dir)
 
 
@@ -392,5 +392,5 @@ def _stem(loaded: LoadedSpec) -> Path:
     """The name of a spec without its suffix, with the folders that tell it from others of the run."""
     if loaded.path is None:
         return Path("stdin")
-    path, root = loaded.path.resolve(), loaded.root.resolve()
+    path, root = real_path(loaded.path), real_path(loaded.root)
     return (path.relative_to(root) if path.is_relative_to(root) else Path(path.name)).with_suffix("")

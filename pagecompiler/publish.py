@@ -9,41 +9,50 @@ import time
 from collections.abc import Iterable, MutableMapping
 from pathlib import Path
 
-from pagecompiler.assets import Asset, AssetError, copy_assets
+from pagecompiler.assets import Asset, AssetError, copy_assets, place
 from pagecompiler.diagnostics import Diagnostic, diagnostic
-from pagecompiler.files import LEFTOVER_SECONDS, temporary_names, write_atomic
+from pagecompiler.files import LEFTOVER_SECONDS, real_path, temporary_names, write_atomic
 from pagecompiler.inputs import Inputs, digest_file
 from pagecompiler.record import PageRecord
 
 
 def write_page(
     html: str, output: Path, assets: Iterable[Asset], root: Path | None, places: MutableMapping[Path, Path]
-) -> Inputs:
-    """Write the images and then the page, so that a page that is there is complete; gives the copies.
+) -> tuple[Inputs, Inputs]:
+    """Write the images and then the page, so that a page that is there is complete; gives the copies of images, and
+    those of them that were written now.
 
     `root` is the folder of all pages, `places` which image of this run stands where: two images for one file are
     refused. What a killed build of the page left behind goes. Raises OSError and AssetError.
     """
     assets = list(assets)
-    targets = {Path(os.path.normpath(output.resolve().parent / asset.src)): asset for asset in assets}
+    targets = {place(asset, output.parent): asset for asset in assets}
     for path, asset in targets.items():
         other = places.get(path, asset.path)
         if other != asset.path and digest_file(other) != digest_file(asset.path):
             raise AssetError("E0807", f"`{other}` and `{asset.path}` would both be put at `{path}`")
-    copy_assets(assets, output.parent, root)
+    written = copy_assets(assets, output.parent, root)
     places.update({path: asset.path for path, asset in targets.items()})
     write_atomic(output, html.encode())
     _remove_leftovers(output)
-    return tuple((str(path), digest_file(path)) for path, asset in targets.items() if path != asset.path)
+    copies = {path: digest_file(path) for path, asset in targets.items() if real_path(path) != asset.path}
+    put = {_unlinked(path) for path in written}
+    return (
+        tuple((str(path), digest) for path, digest in copies.items()),
+        tuple((str(_unlinked(path)), digest) for path, digest in copies.items() if _unlinked(path) in put),
+    )
 
 
-def unused_images(before: PageRecord | None, output: Path, copies: Inputs) -> Inputs:
-    """The images that earlier builds put beside a page and that this one does not show."""
-    if before is None or before.output != str(output.resolve()):
-        return ()
-    shown = {name for name, _ in copies}
-    earlier = dict.fromkeys((*before.unused, *before.copies))
-    return tuple((name, digest) for name, digest in earlier if name not in shown and os.path.exists(name))
+def put_before(before: PageRecord | None, output: Path, put: Inputs) -> Inputs:
+    """What was put beside a page by this build and, as far as it is still there, by earlier ones."""
+    if before is None or before.output != str(real_path(output)):
+        return put
+    return tuple({**{name: digest for name, digest in before.put if os.path.exists(name)}, **dict(put)}.items())
+
+
+def _unlinked(path: Path) -> Path:
+    """The path without links on the way; the file itself may be one."""
+    return real_path(path.parent) / path.name
 
 
 def write_problem(error: OSError) -> Diagnostic:

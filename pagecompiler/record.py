@@ -34,8 +34,8 @@ class PageRecord:
     """A built page: where it went, the SHA-256 of its bytes, and its blocks in reading order, style first.
 
     `settings` stands for the options, the model and this version of pagec; `inputs` are the files that were read,
-    with their digests, `copies` the images that were put beside the page, `unused` those of earlier builds that the
-    page no longer shows.
+    with their digests, `copies` the images beside the page, `put` those of this build or of earlier ones that were not
+    there before.
     """
 
     output: str
@@ -44,7 +44,7 @@ class PageRecord:
     settings: str = ""
     inputs: tuple[tuple[str, str], ...] = ()
     copies: tuple[tuple[str, str], ...] = ()
-    unused: tuple[tuple[str, str], ...] = ()
+    put: tuple[tuple[str, str], ...] = ()
 
 
 def read_record(cache_folder: Path, spec: str, output: str | None = None) -> PageRecord | None:
@@ -59,6 +59,11 @@ def read_record(cache_folder: Path, spec: str, output: str | None = None) -> Pag
             with contextlib.suppress(OSError):
                 last.append((path.stat().st_mtime, found[1]))
     return max(last, key=lambda entry: entry[0])[1] if last else None
+
+
+def has_record(cache_folder: Path, spec: str) -> bool:
+    """Whether the spec was ever built with this cache."""
+    return os.path.isdir(_folder(cache_folder, spec))
 
 
 def list_records(cache_folder: Path) -> Iterator[tuple[str, PageRecord]]:
@@ -89,7 +94,7 @@ def _read(path: Path) -> tuple[str, PageRecord] | None:
         if entry["version"] != _VERSION:
             return None
         blocks = tuple(BlockRecord(**block) for block in entry["blocks"])
-        files = [tuple((name, digest) for name, digest in entry[key]) for key in ("inputs", "copies", "unused")]
+        files = [tuple((name, digest) for name, digest in entry[key]) for key in ("inputs", "copies", "put")]
         return entry["spec"], PageRecord(entry["output"], entry["digest"], blocks, entry["settings"], *files)
     except (OSError, ValueError, KeyError, TypeError):
         return None

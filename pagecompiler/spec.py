@@ -86,9 +86,10 @@ def load_spec(source: Path | str, *, data: bytes | None = None, root: Path | Non
     raw, findings = read_raw(Source(text, name))
     if raw is None:
         raise CompileError(tuple(_ordered(findings, name)), {name: text})
+    texts: dict[str, str] = {}
     site_path = site.find_site(folder, root) if path is None or path.name != site.SITE_NAME else None
     if site_path is not None:
-        findings += _add_site(raw, site_path, path)
+        findings += _add_site(raw, site_path, path, texts)
     page = None
     try:
         page = PageSpec.model_validate(raw.value)
@@ -99,7 +100,7 @@ def load_spec(source: Path | str, *, data: bytes | None = None, root: Path | Non
         roots |= {other: root or site_path.parent for other in raw.sources if other != name}
     findings += map(_finding, spec_rules.check(page, raw, folder, roots))
     findings = _ordered(findings, name)
-    sources = {other: source.text for other, source in raw.sources.items()}
+    sources = texts | {other: source.text for other, source in raw.sources.items()}
     if page is None or any(finding.severity == "error" for finding in findings):
         raise CompileError(tuple(findings), sources, raw.images)
     return LoadedSpec(
@@ -117,13 +118,14 @@ def load_spec(source: Path | str, *, data: bytes | None = None, root: Path | Non
     )
 
 
-def _add_site(raw: RawSpec, path: Path, page: Path | None) -> list[Diagnostic]:
-    """Merge the site's file into a spec; gives what is wrong with its text."""
+def _add_site(raw: RawSpec, path: Path, page: Path | None, texts: dict[str, str]) -> list[Diagnostic]:
+    """Merge the site's file into a spec and note its text; gives what is wrong with it."""
     name = os.path.relpath(path) if page is None or not page.is_absolute() else str(path)
     try:
         text, findings = yaml_source.decode(_read(path, name), name)
     except SpecNotFound as error:
         return [diagnostic("E0122", error.message, file=name)]
+    texts[name] = text
     if findings:
         return findings
     common, findings = read_raw(Source(text, name))

@@ -1,7 +1,8 @@
 """Rebuilds pages when what they are made of changes: one round at a time, and the latest save wins.
 
 Events only wake it up; what to build is decided by contents. A page is built again when a file that it was made
-of has another content, when a site file appears or goes, when the templates change, and when the page is gone.
+of has another content, when a site file appears or goes, when the templates change, when the page is gone, when its
+links begin or cease to lead somewhere, and after a failure when its spec is saved again.
 What another pagec was building is built when that one is done.
 """
 
@@ -16,6 +17,7 @@ from pagecompiler.audience import Audience
 from pagecompiler.batch import Batch, BatchState, Told
 from pagecompiler.build import CompileOptions, EngineSource, PageResult
 from pagecompiler.changes import Changes
+from pagecompiler.files import real_path
 from pagecompiler.folder import FolderSpec, find_specs
 from pagecompiler.inputs import FileDigests, Inputs
 from pagecompiler.lock import being_built
@@ -105,11 +107,15 @@ class Watch:
 
     def update(self) -> None:
         """Build what is ordered, then everything that is stale; when it changes meanwhile, begin again."""
+        seen: dict[Path, object] = {}
         while True:
             self._obey()
             self._find_specs()
             ordered = [spec for spec in self._specs if spec.path in self._anew]
             specs = ordered or [spec for spec in self._specs if self._is_stale(spec)]
+            looks = {spec.path: (self._look(spec), self._dead(spec)) for spec in specs}
+            # What looks as it did when it was built a moment ago waits for the next change, whatever the reason.
+            specs = [spec for spec in specs if ordered or seen.get(spec.path) != looks[spec.path]]
             if not specs:
                 return
             try:
@@ -119,6 +125,8 @@ class Watch:
             except _SupersededError:
                 if not self._changes.wait():
                     return
+            finally:
+                seen |= {path: look for path, look in looks.items() if path not in self._waiting}
 
     def _say(self, line: str) -> None:
         self._tell(line)
@@ -176,7 +184,7 @@ class Watch:
             return self._folder is not None or os.path.exists(spec.path)
         if built.settings != self._surroundings(spec)[1]:
             return True
-        if str(spec.path.resolve()) not in dict(built.inputs):  # a link that has led elsewhere
+        if str(real_path(spec.path)) not in dict(built.inputs):  # a link that has led elsewhere
             return True
         if any(self._digests(path) != was for path, was in built.inputs):
             return True
@@ -192,14 +200,14 @@ class Watch:
         """What a spec is made of now, as far as one knows before it is loaded."""
         known = self._built.get(spec.path)
         site, settings = self._surroundings(spec)
-        paths = [str(spec.path.resolve()), *([str(site.resolve())] if site is not None else [])]
+        paths = [str(real_path(spec.path)), *([str(real_path(site))] if site is not None else [])]
         paths += [path for path, _ in known.inputs if path not in paths] if known is not None else []
         return tuple((path, self._digests(path)) for path in paths), settings
 
     def _take(self, result: PageResult, sources: Mapping[str, str]) -> None:
         spec = next(spec for spec in self._specs if spec.name == result.spec)
         inputs, settings = self._before[spec.path]
-        if str(spec.path.resolve()) not in dict(result.inputs):  # it could not be loaded
+        if str(real_path(spec.path)) not in dict(result.inputs):  # it could not be loaded
             inputs = tuple((dict(inputs) | dict(result.inputs)).items())
         else:
             inputs = result.inputs
@@ -244,11 +252,11 @@ class Watch:
         for spec in self._specs:
             built = self._built.get(spec.path)
             folders.update(Path(os.path.dirname(path)) for path, _ in (built.inputs if built is not None else ()))
-            folders.update((spec.output.parent, spec.path.resolve().parent))
-        places = {folder.resolve() for folder in folders}
+            folders.update((spec.output.parent, real_path(spec.path).parent))
+        places = {real_path(folder) for folder in folders}
         deep = {template_dir()}
         if self._folder is not None:
-            top = self._folder.resolve()
+            top = real_path(self._folder)
             places = {place for place in places if not place.is_relative_to(top)}
             deep.add(top)
         return dict.fromkeys(places, False) | dict.fromkeys(deep, True)
@@ -264,7 +272,7 @@ def _saved(spec: Path) -> int:
 
 def _up(folder: Path) -> Iterator[Path]:
     """A folder and those above it, up to that of the project."""
-    above = [folder.resolve(), *folder.resolve().parents]
+    above = [real_path(folder), *real_path(folder).parents]
     for index, path in enumerate(above):
         if any((path / mark).exists() for mark in PROJECT_MARKS) or (path / ".git").exists():
             yield from above[: index + 1]
@@ -280,4 +288,4 @@ def output_places(target: Path, output: Path) -> list[Path]:
 
 
 def _holds(folder: Path, other: Path) -> bool:
-    return other.resolve().is_relative_to(folder.resolve())
+    return real_path(other).is_relative_to(real_path(folder))

@@ -421,10 +421,11 @@ def test_a_sitemap_without_addresses(site: Path, pagec: Callable[..., Outcome]) 
     pagec("site", "-o", "out")
     (site / "_site.yaml").write_text("lang: en\n", encoding="utf-8")
     assert "out/sitemap.xml stays" in pagec("site", "-o", "out").err
-    assert "removed out/sitemap.xml" in pagec("site", "-o", "out", "--prune").err
+    (site / "broken.yaml").write_text("title: [", encoding="utf-8")
+    assert "out/sitemap.xml stays" not in pagec("site", "-o", "out").err, "its page may have one"
+    (site / "broken.yaml").unlink()
     Path("out/sitemap.xml").write_text("<mine/>", encoding="utf-8")
-    assert "sitemap" not in pagec("site", "-o", "out", "--prune").err
-    assert Path("out/sitemap.xml").exists()
+    assert "sitemap" not in pagec("site", "-o", "out").err
 
 
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="names there are Unicode")
@@ -458,6 +459,34 @@ def test_usage(site: Path, pagec: Callable[..., Outcome]) -> None:
     ):  # fmt: skip
         outcome = pagec(*arguments)
         assert outcome.code == 2 and said in outcome.err and outcome.out == ""
+
+
+@pytest.mark.parametrize("text", ["lang: de\n", "# nothing yet\n", "---\n", ""])
+def test_a_site_file_of_which_nothing_is_used_is_no_reason_to_build(
+    site: Path, pagec: Callable[..., Outcome], text: str
+) -> None:
+    (site / "_site.yaml").write_text(text, encoding="utf-8")
+    for path in [*site.rglob("*.yml"), *site.glob("[a-z]*.yaml")]:
+        path.write_text("lang: en\n" + path.read_text(encoding="utf-8"), encoding="utf-8")
+    assert pagec("site", "-o", "out").code == 0
+    assert "3 unchanged" in pagec("site", "-o", "out").err
+
+
+def test_what_a_batch_has_written_is_there_for_one_page(site: Path, pagec: Callable[..., Outcome]) -> None:
+    (site / "_site.yaml").unlink()
+    assert pagec("site", "-o", "out").code == 0
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["compile", "site/blog/first.yml", "-o", "page.html", "--locked", "--model", "reference"])
+    assert not ended.value.code
+
+
+@pytest.mark.parametrize("name", ["site/loop.yaml", "out/about.html"])
+def test_a_link_to_itself(site: Path, pagec: Callable[..., Outcome], name: str) -> None:
+    Path(name).parent.mkdir(exist_ok=True)
+    Path(name).symlink_to(Path(name).name)
+    outcome = pagec("site", "-o", "out")
+    assert outcome.code == (1 if name.startswith("site") else 0), outcome.err
+    assert Path("out/index.html").exists() and Path("out/about.html").is_file()
 
 
 def test_no_page_takes_the_place_of_another(site: Path, pagec: Callable[..., Outcome]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -107,6 +108,15 @@ def test_a_full_disk_behind_stdout_is_said_in_one_line(run: Run, arguments: Sequ
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=environment)
     said = "cannot write to standard output: No space left on device"
     assert (done.returncode, done.stderr) == (1, f"pagec: error: {said}\n")
+
+
+@pytest.mark.parametrize(("closed", "code"), [("<&-", 2), ("2>&-", 0)])
+def test_a_stream_that_is_closed(run: Run, closed: str, code: int) -> None:
+    arguments = compile_arguments("-" if code else "spec.yaml")
+    command = shlex.join([sys.executable, "-m", "pagecompiler.cli", *arguments])
+    done = subprocess.run(["sh", "-c", f"{command} {closed}"], capture_output=True, text=True)
+    assert done.returncode == code and "Traceback" not in done.stderr
+    assert ("no standard input" in done.stderr) == bool(code) and Path("output/spec.html").exists() != bool(code)
 
 
 def test_without_stdout(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

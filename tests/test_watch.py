@@ -240,7 +240,7 @@ def test_where_nothing_can_be_watched_one_looks(
     monkeypatch.setattr("pagecompiler.changes.Observer", refuse)
     watcher = start(spec, poll=poll)
     assert watcher.expect().ok
-    assert watcher.said == ([] if poll else ["cannot watch more folders (inotify instance limit reached);"
+    assert watcher.said == ([] if poll else ["cannot watch folders (inotify instance limit reached);"
                                              " looking every 0.5 s instead"])  # fmt: skip
     _in_place(spec, SPEC.replace("@", "second"))
     watcher.expect_text("second")
@@ -433,6 +433,27 @@ def test_a_page_that_another_one_breaks(spec: Path, start: Callable[..., Watcher
     _in_place(news, SPEC.replace("@", "news").replace("One", "Two"))
     while "E0311" not in [finding.code for finding in watcher.expect("page").diagnostics]:
         pass
+
+
+@pytest.mark.parametrize("poll", [False, True])
+def test_what_is_wrong_is_built_once(spec: Path, start: Callable[..., Watcher], poll: bool) -> None:
+    """A page that stays as it is must not be built again and again."""
+    folder = spec.parent
+    (folder / "_site.yaml").write_text("lang: en\n", encoding="utf-8")
+    (folder / "picture.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 4 3"/>', encoding="utf-8")
+    (folder / "picture.html").symlink_to("picture.svg")
+    for name, text in (
+        ("dead", SPEC.replace("@", "'see [more](more.html) and [one](page.html#nowhere)'")),
+        ("own", "lang: de\n" + SPEC.replace("@", "first")),
+        ("image", "title: T\nhero: {heading: H, image: {src: picture.html, alt: A}}\n"),
+        ("broken", "title: ["),
+    ):
+        (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
+    watcher = start(folder, poll=poll)
+    for _ in range(5):
+        watcher.expect()
+    time.sleep(1.2)  # so that one would have looked twice
+    assert sorted(Path(result.spec).stem for result in watcher.results) == ["broken", "dead", "image", "own", "page"]
 
 
 def test_a_folder_without_specs(spec: Path, start: Callable[..., Watcher]) -> None:

@@ -20,6 +20,7 @@ from pagecompiler.commands.options import (
     decoding_options,
 )
 from pagecompiler.commands.screen import CONTEXT, Screen, count, fail, make_screen, screen_options
+from pagecompiler.files import real_path
 from pagecompiler.outputs import DEFAULT_FOLDER, STDOUT
 
 BATCH_LANES = 10
@@ -49,7 +50,11 @@ if TYPE_CHECKING:
     "-j", "--jobs", type=click.IntRange(1, 256), help=f"Pages in flight.  [default: 8, with --engine {SERVED_JOBS}]"
 )
 @click.option("--index", is_flag=True, help="Write pagec-index.html, a page with links to all pages.")
-@click.option("--prune", is_flag=True, help="Remove pages whose spec has gone, if nobody changed them.")
+@click.option(
+    "--prune",
+    is_flag=True,
+    help="Remove pages whose spec has gone, and images that no page shows, if nobody changed them.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object about all pages on stdout.")
 @click.option(
     "--report",
@@ -163,7 +168,7 @@ def _page_reports(folder: Path | None, output: Path, specs: Sequence[FolderSpec]
     if folder is None:
         return None
     reports = PageReports(folder, output, specs)
-    if not {spec.output.resolve() for spec in specs}.isdisjoint(place.resolve() for place in reports.places):
+    if not {real_path(spec.output) for spec in specs}.isdisjoint(real_path(place) for place in reports.places):
         fail(f"--report {folder}: reports would take the place of pages; name another folder", 2)
     return reports
 
@@ -247,7 +252,7 @@ def _find_orphans(folder: Path, output: Path, specs: Sequence[FolderSpec], cache
     from pagecompiler.orphans import find_caches, find_orphans
 
     caches = find_caches(folder) if cache is None else {cache}
-    return find_orphans(folder, output, caches, {spec.output.resolve() for spec in specs})
+    return find_orphans(folder, output, caches, {real_path(spec.output) for spec in specs})
 
 
 def _after(
@@ -256,29 +261,24 @@ def _after(
     """What concerns the folder as a whole: orphans, sitemap, index. Gives whether something could not be done."""
     from pagecompiler.listing import compile_index, old_sitemap, write_sitemap
     from pagecompiler.orphans import prune
+    from pagecompiler.publish import write_problem
 
     if not remove:
         for kept in orphans.pages:
             screen.say(f"{kept.page} stays, but its spec {kept.spec} has gone (--prune removes the page)")
-        for path in {path for kept in orphans.images for path, _ in orphans.unused(kept)}:
+        for path in orphans.images:
             screen.say(f"{path} stays, but no page shows it any more (--prune removes it)")
     pages = [facts for facts in batch.facts.values() if facts is not None and os.path.exists(facts.spec.output)]
     try:
         if remove:
-            removed, kept_back = prune(orphans)
-            for path in removed:
-                screen.say(f"removed {path}")
-            for path in kept_back:
-                screen.say(f"{path} stays: it was changed by somebody else")
-        if write_sitemap(pages, output) is None and (old := old_sitemap(output)):
-            if remove:
-                old.unlink()
-            screen.say(f"removed {old}" if remove else f"{old} stays, but no page has an address (--prune removes it)")
+            prune(orphans, screen.say)
+        if write_sitemap(pages, output) is None and None not in batch.facts.values() and (old := old_sitemap(output)):
+            screen.say(f"{old} stays, but no page of {folder} has an address")
         if not index:
             return False
         result = compile_index(pages, folder, output)
         screen.report(result.diagnostics, {})
         return not result.ok
     except OSError as error:
-        screen.error(f"cannot write `{error.filename2 or error.filename}`: {error.strerror}")
+        screen.report([write_problem(error)], {})
         return True

@@ -21,6 +21,7 @@ from pagecompiler.commands.options import (
 )
 from pagecompiler.commands.screen import CONTEXT, Screen, fail, make_screen, screen_options
 from pagecompiler.commands.specs import load, read_spec, refuse_folders, shown
+from pagecompiler.files import real_path
 
 if TYPE_CHECKING:
     from pagecompiler.build import CompileOptions, EngineSource, PageResult
@@ -108,7 +109,7 @@ def _check_report(report: Path | None, specs: Sequence[str], outputs: Sequence[O
     if report is None:
         return
     paths = [*(Path(spec) for spec in specs if spec != "-"), *(each.path for each in outputs if each.path is not None)]
-    if report.resolve() in [path.resolve() for path in paths]:
+    if real_path(report) in [real_path(path) for path in paths]:
         fail(f"--report {report} is a spec or a page of this run; name another file", 2)
 
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 def read_spec(spec: str) -> bytes:
     """The bytes of a spec. Exits with 2 when there is no such file."""
     if spec == "-":
+        if sys.stdin is None:
+            fail("there is no standard input to read the spec from", 2)
         return sys.stdin.buffer.read()
     try:
         return Path(spec).read_bytes()

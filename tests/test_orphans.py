@@ -1,0 +1,149 @@
+"""`--prune` removes what pagec wrote and nobody needs: whatever links, folders and caches are between."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pagecompiler import cli
+
+Call = Callable[..., str]
+
+
+@pytest.fixture
+def pagec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str, code: int = 0) -> str:
+        with pytest.raises(SystemExit) as ended:
+            cli.main([*arguments, "--model", "reference"])
+        err = capsys.readouterr().err
+        assert (ended.value.code or 0) == code, err
+        return err
+
+    return call
+
+
+def write(path: str, image: str | None = None, heading: str = "H") -> Path:
+    """A spec, with an image that is made where it is missing."""
+    spec = Path(path)
+    spec.parent.mkdir(parents=True, exist_ok=True)
+    figure = f"\nsections: [{{kind: figure, heading: F, image: {{src: {image}, alt: A}}}}]" if image else ""
+    spec.write_text(f"title: T\nhero: {{heading: {heading}}}{figure}\n", encoding="utf-8")
+    if image is not None and not (spec.parent / image).exists():
+        draw(spec.parent / image)
+    return spec
+
+
+def draw(path: Path, width: int = 4) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="3"/>', encoding="utf-8")
+
+
+def test_a_source_behind_a_link_stays(pagec: Call) -> None:
+    draw(Path("site/media/x.svg"))
+    Path("site/img").symlink_to("media")
+    Path("out").mkdir()
+    Path("out/img").symlink_to("../site/img")
+    write("site/keep.yaml")
+    for output in ("site", "out"):
+        gone = write("site/a.yaml", "img/x.svg")
+        pagec("batch", "site", "-o", output)
+        gone.unlink()
+        pagec("batch", "site", "-o", output, "--prune")
+        assert not Path(output, "a.html").exists() and Path("site/media/x.svg").exists()
+
+
+def test_an_image_that_has_become_a_source_stays(pagec: Call) -> None:
+    Path("site").mkdir()
+    Path("site/_site.yaml").write_text("lang: en\n", encoding="utf-8")
+    gone = write("site/specs/a.yaml", "img/x.svg")
+    pagec("compile", "site/specs/a.yaml", "-o", "site")
+    write("site/b.yaml", "img/x.svg")
+    pagec("batch", "site", "-o", "site")
+    gone.unlink()
+    pagec("batch", "site", "-o", "site", "--prune")
+    assert not Path("site/a.html").exists() and Path("site/img/x.svg").exists()
+    pagec("batch", "site", "-o", "site", "--force")
+
+
+def test_a_page_that_another_spec_has_made_since_stays(pagec: Call) -> None:
+    write("site/keep.yaml")
+    write("site/b.yaml")
+    pagec("batch", "site", "-o", "out")
+    Path("site/sub").mkdir()
+    Path("site/b.yaml").rename("site/sub/b.yaml")
+    pagec("compile", "site/sub/b.yaml", "-o", "out")
+    pagec("batch", "site", "-o", "out", "--prune")
+    assert Path("out/b.html").exists()
+
+
+@pytest.mark.parametrize("cached", [True, False], ids=["in another cache", "in no cache"])
+def test_an_image_that_a_page_of_elsewhere_shows_stays(pagec: Call, cached: bool) -> None:
+    gone, _ = write("one/a.yaml", "ä&b.svg"), write("one/keep.yaml")
+    write("two/b.yaml", "ä&b.svg")
+    pagec("batch", "one", "-o", "out")
+    pagec("batch", "two", "-o", "out", *([] if cached else ["--no-cache"]))
+    gone.unlink()
+    assert "ä&b.svg" not in pagec("batch", "one", "-o", "out", "--prune")
+    assert sorted(path.name for path in Path("out").iterdir()) == ["b.html", "keep.html", "ä&b.svg"]
+
+
+def test_the_image_of_a_page_that_stays_stays(pagec: Call) -> None:
+    for name in ("a", "b"):
+        write(f"site/{name}.yaml", "x.svg")
+    write("site/keep.yaml")
+    pagec("batch", "site", "-o", "out")
+    with Path("out/a.html").open("a", encoding="utf-8") as page:
+        page.write("<!-- mine -->")
+    for name in ("a", "b"):
+        Path(f"site/{name}.yaml").unlink()
+    said = pagec("batch", "site", "-o", "out", "--prune")
+    assert "a.html stays" in said and Path("out/x.svg").exists() and not Path("out/b.html").exists()
+
+
+def test_an_image_that_was_there_before_stays(pagec: Call) -> None:
+    gone, _ = write("site/a.yaml", "x.svg"), write("site/keep.yaml")
+    draw(Path("out/x.svg"))
+    pagec("batch", "site", "-o", "out")
+    gone.unlink()
+    pagec("batch", "site", "-o", "out", "--prune")
+    assert sorted(path.name for path in Path("out").iterdir()) == ["keep.html", "x.svg"]
+
+
+def test_an_image_outside_of_the_output_stays(pagec: Call) -> None:
+    Path("site").mkdir()
+    Path("site/_site.yaml").write_text("lang: en\n", encoding="utf-8")
+    draw(Path("site/img/x.svg"))
+    gone, _ = write("site/sub/a.yaml", "../img/x.svg"), write("site/sub/keep.yaml")
+    pagec("batch", "site", "-o", "out")
+    gone.unlink()
+    pagec("batch", "site/sub", "-o", "out/sub", "--prune")
+    assert not Path("out/sub/a.html").exists() and Path("out/img/x.svg").exists()
+
+
+def test_two_records_of_one_page_that_has_gone(pagec: Call) -> None:
+    write("site/a.yaml", "x.svg")
+    write("site/keep.yaml")
+    pagec("batch", "site", "-o", "out")
+    Path("site/a.yaml").rename("site/a.yml")
+    pagec("batch", "site", "-o", "out")
+    Path("site/a.yml").unlink()
+    said = pagec("batch", "site", "-o", "out", "--prune")
+    assert said.count("removed") == 2 and "stays" not in said
+    assert [path.name for path in Path("out").iterdir()] == ["keep.html"]
+
+
+def test_an_output_folder_behind_a_link(pagec: Call) -> None:
+    draw(Path("site/img/x.svg"))
+    gone, _ = write("site/sub/a.yaml", "../img/x.svg"), write("site/keep.yaml")
+    Path("out/real/deep").mkdir(parents=True)
+    Path("out/sub").symlink_to("real/deep")
+    pagec("batch", "site", "-o", "out")
+    assert Path("out/img/x.svg").exists(), "browsers know of no links"
+    shutil.rmtree(gone.parent)
+    pagec("batch", "site", "-o", "out", "--prune")
+    assert [path.name for path in Path("out").rglob("*") if path.is_file()] == ["keep.html"]
