@@ -17,6 +17,11 @@ def real_path(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
+def real_place(path: Path) -> Path:
+    """Where a file is, whatever links lead to its folder; a link in its own place would be replaced."""
+    return real_path(path.parent) / path.name
+
+
 def write_atomic(path: Path, data: bytes, *, durable: bool = True) -> bool:
     """Write a file through a temporary one in the same folder; equal content is left alone.
 

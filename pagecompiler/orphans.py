@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
-import itertools
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
-from html import escape
 from pathlib import Path
-from urllib.parse import quote
 
 from pagecompiler.files import real_path
 from pagecompiler.folder import SUFFIXES
 from pagecompiler.inputs import digest_file
+from pagecompiler.mentions import SHOWING, unnamed
 from pagecompiler.options import CACHE_NAME, project_cache
 from pagecompiler.record import PageRecord, list_records, remove_record
-
-_SHOWING = (".html", ".htm", ".css", ".js")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +30,32 @@ class Kept:
 
 @dataclass(slots=True)
 class Orphans:
-    """What is left in the folder `output` of specs of a folder: `pages` of specs that have gone, and `images` (with
-    their digests) that pagec put there and that no page shows any more. `sources` are files of living specs.
+    """What may be left in the folder `output` of specs of the folder `specs`: `pages` of specs that have gone, and
+    `images` (with their digests) that pagec put there and that their pages show no more. `needed` are the files that
+    living specs were built from, and those that their pages show.
     """
 
     output: Path
     specs: Path
     pages: list[Kept] = field(default_factory=list)
     images: dict[Path, str] = field(default_factory=dict)
-    sources: set[str] = field(default_factory=set)
+    needed: set[str] = field(default_factory=set)
+
+    def unused(self) -> list[Path]:
+        """Those images that are in the output as they were put there, and that nothing needs or names.
+
+        A page may be of another folder or another cache, or written by hand: what it says counts, not who made it.
+        Where something cannot be read, every image may be in it.
+        """
+        there = [path for path, digest in self.images.items() if self._is_as_put(path, digest)]
+        try:
+            return list(unnamed(there, [(self.output, SHOWING), (self.specs, SUFFIXES)])) if there else []
+        except OSError:
+            return []
+
+    def _is_as_put(self, path: Path, digest: str) -> bool:
+        inside = path.is_relative_to(self.output) and real_path(path) == path
+        return inside and str(path) not in self.needed and digest_file(path) == digest != ""
 
 
 def find_caches(folder: Path) -> set[Path]:
@@ -60,29 +72,27 @@ def find_caches(folder: Path) -> set[Path]:
 def find_orphans(folder: Path, output: Path, caches: Iterable[Path], pages: Collection[Path]) -> Orphans:
     """What is left in `output` of specs that were under `folder`, or of what they showed.
 
-    `pages` are the resolved paths of the pages that are built now. Nothing is an orphan that another spec in one of
-    the `caches` has made or needs, or that a page in `output` or a spec under `folder` names.
+    `pages` are the resolved paths of the pages that are built now. What a living spec in one of the `caches` has made
+    or needs is no orphan.
     """
     orphans = Orphans(real_path(output), real_path(folder))
     known = [Kept(spec, cache, record) for cache in caches for spec, record in list_records(cache)]
     living = [kept for kept in known if _is_there(Path(kept.spec))]
     theirs = {kept.page for kept in living} | set(pages)
-    orphans.sources = {name for kept in living for name, _ in kept.record.inputs}
+    orphans.needed = {name for kept in living for name, _ in (*kept.record.inputs, *kept.record.copies)}
     for kept in known:
         if not kept.page.is_relative_to(orphans.output) or not Path(kept.spec).is_relative_to(orphans.specs):
             continue
         if not _is_there(Path(kept.spec)) and kept.page not in theirs and _is_there(kept.page):
             orphans.pages.append(kept)
         elif kept.page in theirs:
-            shown = dict(kept.record.copies)
-            orphans.images |= {Path(name): digest for name, digest in kept.record.put if name not in shown}
-    orphans.images = dict(_unused(orphans))
+            orphans.images |= {Path(name): digest for name, digest in kept.record.put}
     return orphans
 
 
 def prune(orphans: Orphans, say: Callable[[str], None]) -> None:
-    """Remove the pages, and the images that no other page shows; `say` is told what was removed, and what stays
-    because somebody changed it. Raises OSError.
+    """Remove the pages, and the images that are unused then; `say` is told what was removed, and what stays because
+    somebody changed it. Raises OSError.
     """
     removed: set[Path] = set()
     for kept in orphans.pages:
@@ -94,39 +104,8 @@ def prune(orphans: Orphans, say: Callable[[str], None]) -> None:
             removed.add(kept.page)
         orphans.images |= {Path(name): digest for name, digest in kept.record.put}
         remove_record(kept.cache, kept.spec, kept.record.output)
-    for path, _ in list(_unused(orphans)):
+    for path in orphans.unused():
         _remove(path, say)
-
-
-def _unused(orphans: Orphans) -> Iterator[tuple[Path, str]]:
-    """Those images that are in the output as they were put there, and that nothing names."""
-    there = {
-        path: digest
-        for path, digest in orphans.images.items()
-        if path.is_relative_to(orphans.output)
-        and real_path(path) == path
-        and str(path) not in orphans.sources
-        and digest_file(path) == digest != ""
-    }
-    spellings = {path: _spellings(path.name) for path in there}
-    # A page may be of another folder or another cache, or written by hand: what it says counts, not who made it.
-    for text in itertools.chain(_texts(orphans.output, _SHOWING), _texts(orphans.specs, SUFFIXES)):
-        if not spellings:
-            break
-        spellings = {path: names for path, names in spellings.items() if not any(name in text for name in names)}
-    yield from ((path, there[path]) for path in spellings)
-
-
-def _spellings(name: str) -> set[str]:
-    address = quote(os.fsencode(name))
-    return {name, address, escape(name), escape(address)}
-
-
-def _texts(folder: Path, suffixes: Collection[str]) -> Iterator[str]:
-    for place, _, names in os.walk(folder):
-        for path in (Path(place, name) for name in names if Path(name).suffix.lower() in suffixes):
-            with contextlib.suppress(OSError):
-                yield path.read_text(encoding="utf-8", errors="replace")
 
 
 def _remove(path: Path, say: Callable[[str], None]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pagecompiler.files import real_path
+from pagecompiler.files import real_path, real_place
 
 DEFAULT_FOLDER = Path("output")
 STDOUT = "-"
@@ -40,21 +40,16 @@ def plan_outputs(specs: Sequence[str], option: str | None, *, json: bool = False
     if streams and (json or len(specs) > 1):
         raise OutputError("a page can go to standard output only alone, without --json and other specs")
     seen: dict[Path, str] = {}
-    own = {path: spec for spec in specs if spec != STDOUT for path in (_place(Path(spec)), real_path(Path(spec)))}
+    own = {path: spec for spec in specs if spec != STDOUT for path in (real_place(Path(spec)), real_path(Path(spec)))}
     for spec, output in zip(specs, outputs, strict=True):
         if output.path is not None:
-            place = _place(output.path)
+            place = real_place(output.path)
             if place in own:
                 raise OutputError(f"the page of `{spec}` would take the place of the spec `{own[place]}`; use -o")
             other = seen.setdefault(place, spec)
             if other is not spec:
                 raise OutputError(f"`{other}` and `{spec}` would both be written to `{output.path}`")
     return outputs
-
-
-def _place(path: Path) -> Path:
-    """Where a file is, whatever links lead to its folder; a link in its own place would be replaced."""
-    return real_path(path.parent) / path.name
 
 
 def _output(spec: str, option: str | None, *, json: bool) -> Output:

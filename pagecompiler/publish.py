@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pagecompiler.assets import Asset, AssetError, copy_assets, place
 from pagecompiler.diagnostics import Diagnostic, diagnostic
-from pagecompiler.files import LEFTOVER_SECONDS, real_path, temporary_names, write_atomic
+from pagecompiler.files import LEFTOVER_SECONDS, real_path, real_place, temporary_names, write_atomic
 from pagecompiler.inputs import Inputs, digest_file
 from pagecompiler.record import PageRecord
 
@@ -26,20 +26,19 @@ def write_page(
     refused. What a killed build of the page left behind goes. Raises OSError and AssetError.
     """
     assets = list(assets)
-    targets = {place(asset, output.parent): asset for asset in assets}
+    targets = {real_place(place(asset, output.parent)): asset for asset in assets}
     for path, asset in targets.items():
         other = places.get(path, asset.path)
         if other != asset.path and digest_file(other) != digest_file(asset.path):
             raise AssetError("E0807", f"`{other}` and `{asset.path}` would both be put at `{path}`")
-    written = copy_assets(assets, output.parent, root)
+    written = {real_place(path) for path in copy_assets(assets, output.parent, root)}
     places.update({path: asset.path for path, asset in targets.items()})
     write_atomic(output, html.encode())
     _remove_leftovers(output)
     copies = {path: digest_file(path) for path, asset in targets.items() if real_path(path) != asset.path}
-    put = {_unlinked(path) for path in written}
-    return (
-        tuple((str(path), digest) for path, digest in copies.items()),
-        tuple((str(_unlinked(path)), digest) for path, digest in copies.items() if _unlinked(path) in put),
+    put = {path: digest for path, digest in copies.items() if path in written}
+    return tuple((str(path), digest) for path, digest in copies.items()), tuple(
+        (str(path), digest) for path, digest in put.items()
     )
 
 
@@ -48,11 +47,6 @@ def put_before(before: PageRecord | None, output: Path, put: Inputs) -> Inputs:
     if before is None or before.output != str(real_path(output)):
         return put
     return tuple({**{name: digest for name, digest in before.put if os.path.exists(name)}, **dict(put)}.items())
-
-
-def _unlinked(path: Path) -> Path:
-    """The path without links on the way; the file itself may be one."""
-    return real_path(path.parent) / path.name
 
 
 def write_problem(error: OSError) -> Diagnostic:

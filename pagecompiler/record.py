@@ -62,7 +62,7 @@ def read_record(cache_folder: Path, spec: str, output: str | None = None) -> Pag
 
 
 def has_record(cache_folder: Path, spec: str) -> bool:
-    """Whether the spec was ever built with this cache."""
+    """Whether the cache has a record of the spec."""
     return os.path.isdir(_folder(cache_folder, spec))
 
 

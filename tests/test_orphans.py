@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -147,3 +148,48 @@ def test_an_output_folder_behind_a_link(pagec: Call) -> None:
     shutil.rmtree(gone.parent)
     pagec("batch", "site", "-o", "out", "--prune")
     assert [path.name for path in Path("out").rglob("*") if path.is_file()] == ["keep.html"]
+
+
+def test_an_icon_with_a_strange_name_stays(pagec: Call) -> None:
+    for spec, name in (("site/a.yaml", "it's&b.svg"), ("site/b.yaml", "größe.svg")):
+        write(spec)
+        draw(Path("site/img", name))
+        icon = name.replace("'", "''")
+        with Path(spec).open("a", encoding="utf-8") as file:
+            file.write(f"favicon: 'img/{icon}'\n")
+    Path("here").symlink_to("out")
+    for output in ("out", "here"):
+        for _ in range(2):
+            assert "removed" not in pagec("batch", "site", "-o", output, "--prune")
+    assert len(list(Path("out/img").iterdir())) == 2
+
+
+def test_an_image_that_a_page_above_shows_stays(pagec: Call) -> None:
+    gone, _ = write("site/sub/a.yaml", "img/x.svg"), write("site/sub/keep.yaml")
+    Path("site/pagec.toml").touch()
+    write("site/t.yaml", "sub/img/x.svg")
+    pagec("batch", "site/sub", "-o", "out/sub")
+    pagec("batch", "site", "-o", "out")
+    gone.unlink()
+    pagec("batch", "site/sub", "-o", "out/sub", "--prune")
+    assert Path("out/sub/img/x.svg").exists() and not Path("out/sub/a.html").exists()
+
+
+def test_where_one_stands_makes_no_difference(pagec: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    write("site/a.yaml", "x.svg")
+    pagec("batch", "site", "-o", "out")
+    monkeypatch.chdir("site")
+    assert "1 unchanged" in pagec("batch", ".", "-o", "../out")
+
+
+def test_an_image_of_a_page_that_cannot_be_read_or_is_elsewhere_stays(pagec: Call) -> None:
+    gone, _ = write("site/a.yaml", "x.svg"), write("site/keep.yaml")
+    pagec("batch", "site", "-o", "out")
+    gone.unlink()
+    Path("old").mkdir()
+    Path("old/page.html").write_text("<img src=../x&#46;svg>", encoding="utf-16")
+    Path("out/old").symlink_to("../old")
+    Path("out/around").symlink_to("..")
+    os.mkfifo("out/pipe.html")
+    assert "x.svg" not in pagec("batch", "site", "-o", "out", "--prune")
+    assert Path("out/x.svg").exists() and not Path("out/a.html").exists()

@@ -266,7 +266,7 @@ def _after(
     if not remove:
         for kept in orphans.pages:
             screen.say(f"{kept.page} stays, but its spec {kept.spec} has gone (--prune removes the page)")
-        for path in orphans.images:
+        for path in orphans.unused():
             screen.say(f"{path} stays, but no page shows it any more (--prune removes it)")
     pages = [facts for facts in batch.facts.values() if facts is not None and os.path.exists(facts.spec.output)]
     try:
