@@ -1,4 +1,7 @@
-"""Pages whose specs have gone, found by the build records; only what pagec wrote, and nobody changed, is removed."""
+"""Pages whose specs have gone, and images that no page shows, found by the build records.
+
+Only what pagec wrote, and nobody changed or needs, is removed.
+"""
 
 from __future__ import annotations
 

@@ -35,11 +35,9 @@ def write_page(
     places.update({path: asset.path for path, asset in targets.items()})
     write_atomic(output, html.encode())
     _remove_leftovers(output)
-    copies = {path: digest_file(path) for path, asset in targets.items() if real_path(path) != asset.path}
-    put = {path: digest for path, digest in copies.items() if path in written}
-    return tuple((str(path), digest) for path, digest in copies.items()), tuple(
-        (str(path), digest) for path, digest in put.items()
-    )
+    copies = {str(path): digest_file(path) for path, asset in targets.items() if real_path(path) != asset.path}
+    put = {name: digest for name, digest in copies.items() if Path(name) in written}
+    return tuple(copies.items()), tuple(put.items())
 
 
 def put_before(before: PageRecord | None, output: Path, put: Inputs) -> Inputs:
