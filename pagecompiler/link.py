@@ -32,8 +32,8 @@ from pagecompiler.spec import LoadedSpec
 from pagecompiler.trees import classes, common_ancestor, contains, follow, steps
 from pagecompiler.validate import validate_fragment
 
-REMEMBERED_CHARACTERS = 4_000_000
-"""Of HTML: some eighty pages. What is kept beside it, the texts and their paths, is up to ten times as large."""
+REMEMBERED_CHARACTERS = 1_000_000
+"""Of HTML: some twenty pages. What is kept beside it, the texts and their paths, is up to ten times as large."""
 
 _ENTRY_CHARACTERS = 1000
 """What an answer that was refused weighs, too."""
