@@ -17,7 +17,7 @@ from pagecompiler.claims import Claims
 from pagecompiler.diagnostics import CompileError, Diagnostic, diagnostic
 from pagecompiler.engine.base import EngineError
 from pagecompiler.estimate import Estimate
-from pagecompiler.files import real_path
+from pagecompiler.files import real_path, real_place
 from pagecompiler.folder import FolderSpec
 from pagecompiler.generate import Dispatcher, Listener, Progress, Task, demands
 from pagecompiler.inputs import FileDigests, is_current, missed_images
@@ -217,7 +217,7 @@ class Batch:
         """The page as it is, if it was built from all this already."""
         if not self._options.read_cache or loaded.path is None:
             return None
-        record = read_record(self._cache_dir(loaded), str(real_path(loaded.path)), str(real_path(spec.output)))
+        record = read_record(self._cache_dir(loaded), str(real_path(loaded.path)), str(real_place(spec.output)))
         settings = page_settings(self._source.model, self._options, loaded.site)
         if not is_current(record, settings, spec.output, self._digests):
             return None

@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 _SUFFIX = ".tmp"
+_RANDOM = 8 * "?"  # as tempfile makes names
 LEFTOVER_SECONDS = 3600
 """A temporary file that is older was left behind by a build that was killed."""
 
@@ -45,7 +46,7 @@ def write_atomic(path: Path, data: bytes, *, durable: bool = True) -> bool:
 
 def temporary_names(path: Path) -> str:
     """A pattern for the temporary files through which a file is written."""
-    return str(Path(glob.escape(str(path.parent))) / f"{glob.escape(_prefix(path))}*{_SUFFIX}")
+    return str(Path(glob.escape(str(path.parent))) / f"{glob.escape(_prefix(path))}{_RANDOM}{_SUFFIX}")
 
 
 def _prefix(path: Path) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pagecompiler import yaml_source
 from pagecompiler.assets import usable
-from pagecompiler.files import real_path
+from pagecompiler.files import real_path, real_place
 from pagecompiler.record import PageRecord
 from pagecompiler.spec import LoadedSpec
 
@@ -87,7 +87,7 @@ def settings_digest(*values: object) -> str:
 
 def is_current(record: PageRecord | None, settings: str, output: Path, digests: FileDigests) -> bool:
     """Whether a page was built with these settings, and nothing that it was made of, or wrote, has changed."""
-    if record is None or record.settings != settings or Path(record.output) != real_path(output) or not record.inputs:
+    if record is None or record.settings != settings or Path(record.output) != real_place(output) or not record.inputs:
         return False
     files = (*record.inputs, (record.output, record.digest), *record.copies)
     return all(digests(path) == digest for path, digest in files)

@@ -34,13 +34,12 @@ def write_sitemap(pages: Iterable[PageFacts], folder: Path) -> Path | None:
     return folder / SITEMAP_NAME
 
 
-def old_sitemap(folder: Path) -> Path | None:
-    """The sitemap that pagec wrote here, if there is one."""
-    path = folder / SITEMAP_NAME
+def has_old_sitemap(folder: Path) -> bool:
+    """Whether there is a sitemap that pagec wrote here."""
     try:
-        return path if path.read_bytes().startswith(_HEAD.encode()) else None
+        return (folder / SITEMAP_NAME).read_bytes().startswith(_HEAD.encode())
     except OSError:
-        return None
+        return False
 
 
 def compile_index(pages: Iterable[PageFacts], folder: Path, output: Path) -> PageResult:

@@ -7,12 +7,13 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from html import unescape
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from pagecompiler.files import real_path
 
 SHOWING = frozenset(
-    ".html .htm .xhtml .css .js .mjs .json .webmanifest .svg .xml .md .txt .php".split()
+    """.html .htm .xhtml .xht .shtml .php .css .scss .js .mjs .ts .jsx .vue .json .webmanifest .svg .xml .rss .atom
+    .md .mdx .txt""".split()
 )  # fmt: skip
 """What may show an image, or list it."""
 
@@ -32,7 +33,7 @@ def unnamed(files: Iterable[Path], places: Iterable[tuple[Path, Collection[str]]
     left = {path: _spellings(path.name) for path in files}
     for text in (text for folder, suffixes in places for text in _texts(folder, suffixes)):
         # Nearly all names are words, and a set of words is quick; in the others anything may be inside.
-        words = set(_PLAIN.findall(text))
+        words = {part for word in _PLAIN.findall(text) for part in (word, word.strip(".-%"))}
         left = {path: names for path, names in left.items() if not any(_stands(name, words, text) for name in names)}
     yield from left
 
@@ -46,8 +47,8 @@ def _spellings(name: str) -> set[str]:
 
 
 def _texts(folder: Path, suffixes: Collection[str]) -> Iterator[str]:
-    """The texts in a folder (a real path) and behind the links in it, as they are and with their character references
-    read.
+    """The texts in a folder (a real path) and behind the links in it, as they are, and with character references and
+    percent signs read.
     """
     seen: set[Path] = set()
     for place, folders, names in os.walk(folder, onerror=_raise, followlinks=True):
@@ -57,9 +58,17 @@ def _texts(folder: Path, suffixes: Collection[str]) -> Iterator[str]:
         seen.update(real.values())
         for path in (Path(place, name) for name in names):
             if path.suffix.lower() in suffixes and path.is_file():  # no pipe
-                data = path.read_bytes()
-                text = data.decode("utf-16" if data.startswith(_WIDE) else "utf-8", "replace")
-                yield f"{text}\n{unescape(text)}"
+                text = _decoded(path.read_bytes())
+                yield "\n".join([text, unescape(text), unquote(unescape(text))])
+
+
+def _decoded(data: bytes) -> str:
+    if data.startswith(_WIDE):
+        return data.decode("utf-16", "replace")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
 
 
 def _raise(error: OSError) -> None:

@@ -60,10 +60,12 @@ def default_cache_dir(loaded: LoadedSpec) -> Path:
 
 def project_cache(folder: Path) -> Path | None:
     """`.pagec` in the nearest folder from here upwards with `pagec.toml` or `_site.yaml`, None if there is none."""
-    for place in (folder, *folder.parents):
-        if any((place / mark).exists() for mark in PROJECT_MARKS):
-            return place / CACHE_NAME
-    return None
+    return next((place / CACHE_NAME for place in (folder, *folder.parents) if is_project(place)), None)
+
+
+def is_project(folder: Path) -> bool:
+    """Whether a project begins here."""
+    return any((folder / mark).exists() for mark in PROJECT_MARKS)
 
 
 def prompt_style(model: ModelChoice, options: CompileOptions) -> PromptStyle:

@@ -14,7 +14,7 @@ from pagecompiler.files import real_path
 from pagecompiler.folder import SUFFIXES
 from pagecompiler.inputs import digest_file
 from pagecompiler.mentions import SHOWING, unnamed
-from pagecompiler.options import CACHE_NAME, project_cache
+from pagecompiler.options import CACHE_NAME, is_project
 from pagecompiler.record import PageRecord, list_records, remove_record
 
 
@@ -62,9 +62,9 @@ class Orphans:
 
 
 def find_caches(folder: Path) -> set[Path]:
-    """The caches that may know of pages of a folder: that of its project, and those in it and below it."""
-    project = project_cache(real_path(folder))
-    found = set() if project is None else {project}
+    """The caches that may know of pages of a folder: those of the projects around it, and those in it and below it."""
+    top = real_path(folder)
+    found = {place / CACHE_NAME for place in (top, *top.parents) if is_project(place)}
     for place, folders, _ in os.walk(folder):
         if CACHE_NAME in folders:
             found.add(Path(place) / CACHE_NAME)

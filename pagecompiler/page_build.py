@@ -20,7 +20,7 @@ from pagecompiler.codes import Severity
 from pagecompiler.diagnostics import CompileError, Diagnostic, diagnostic
 from pagecompiler.engine.base import EngineError
 from pagecompiler.engine.types import Message
-from pagecompiler.files import real_path, write_atomic
+from pagecompiler.files import real_path, real_place, write_atomic
 from pagecompiler.generate import Task, engine_diagnostic
 from pagecompiler.inputs import digest_file, missed_images, read_inputs
 from pagecompiler.languages import labels
@@ -94,7 +94,7 @@ class PageBuild:
                 self.lock = PageLock(self.options.output)
             if self.loaded.path is not None:
                 output = self.options.output
-                place = None if output is None else str(real_path(output))
+                place = None if output is None else str(real_place(output))
                 self.record = read_record(self.cache_dir, str(real_path(self.loaded.path)), place)
             self.make_plan()
             self.find_assets()
@@ -374,7 +374,7 @@ class PageBuild:
                 BlockRecord(b.block.name, b.block.kind, b.block.structure.description, b.key) for b in self.blocks
             )
             record = PageRecord(
-                str(real_path(output)),
+                str(real_place(output)),
                 hashlib.sha256(html.encode()).hexdigest(),
                 blocks,
                 page_settings(self.model, self.options, self.loaded.site),

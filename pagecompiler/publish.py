@@ -42,7 +42,7 @@ def write_page(
 
 def put_before(before: PageRecord | None, output: Path, put: Inputs) -> Inputs:
     """What was put beside a page by this build and, as far as it is still there, by earlier ones."""
-    if before is None or before.output != str(real_path(output)):
+    if before is None or before.output != str(real_place(output)):
         return put
     return tuple({**{name: digest for name, digest in before.put if os.path.exists(name)}, **dict(put)}.items())
 

@@ -308,6 +308,9 @@ def test_a_report_never_takes_the_place_of_a_page_or_a_spec(run: Run) -> None:
         outcome = run(*compile_arguments("spec.yaml", "--report", name))
         assert outcome.code == 2 and "name another file" in outcome.err
     assert Path("spec.yaml").read_text(encoding="utf-8") == SPEC and not Path("output").exists()
+    Path("picture.svg").write_text("<svg/>", encoding="utf-8")
+    outcome = run(*compile_arguments("spec.yaml", "--report", "picture.svg"))
+    assert outcome.code == 2 and "ending in .html" in outcome.err
 
 
 def test_a_report_that_cannot_be_written_is_said(run: Run) -> None:

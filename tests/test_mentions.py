@@ -17,6 +17,9 @@ from pagecompiler.mentions import SHOWING, unnamed
         ("ä b.svg", '<img src="%C3%A4%20b.svg">'),
         ("it's.svg", '<link href="it&#39;s.svg">'),
         ("a&b.svg", '<img src="a&amp;b.svg">'),
+        ("a.svg", "See img/a.svg."),
+        ("a.svg", '<img src="/thumb?of=img%2Fa.svg">'),
+        ("ü.svg", '<img src="%c3%bc.svg">'),
     ],
 )
 def test_named(tmp_path: Path, name: str, text: str) -> None:

@@ -151,13 +151,17 @@ def test_two_images_for_one_file(folder: Path) -> None:
 
 def test_what_a_killed_build_left_beside_its_page_goes(folder: Path) -> None:
     (folder / "out").mkdir()
-    old, new, other = (folder / "out" / name for name in (".page.html.1.tmp", ".page.html.2.tmp", ".other.html.1.tmp"))
+    old, new, other = (
+        folder / "out" / f".{name}.tmp" for name in ("page.html.12345678", "page.html.abcdefgh", "other.html.12345678")
+    )
     for path in (old, new, other):
         path.write_text("<!DOCTYPE", encoding="utf-8")
-    for path in (old, other):
+    mine = folder / "out" / ".page.html.old.tmp"
+    mine.touch()
+    for path in (old, other, mine):
         os.utime(path, (time.time() - 7200,) * 2)
     assert pagec(folder, "compile", "page.yaml", "-o", "out").returncode == 0
-    assert pages(folder / "out") == [".other.html.1.tmp", ".page.html.2.tmp", "page.html"]
+    assert pages(folder / "out") == [other.name, new.name, mine.name, "page.html"]
 
 
 def test_two_builds_of_one_page(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -193,3 +193,38 @@ def test_an_image_of_a_page_that_cannot_be_read_or_is_elsewhere_stays(pagec: Cal
     os.mkfifo("out/pipe.html")
     assert "x.svg" not in pagec("batch", "site", "-o", "out", "--prune")
     assert Path("out/x.svg").exists() and not Path("out/a.html").exists()
+
+
+def test_what_a_link_at_the_place_of_a_page_leads_to_stays(pagec: Call) -> None:
+    gone, _ = write("site/b.yaml"), write("site/keep.yaml")
+    pagec("batch", "site", "-o", "out")
+    Path("out/b.html").rename("out/mine.html")
+    Path("out/b.html").symlink_to("mine.html")
+    pagec("batch", "site", "-o", "out")
+    gone.unlink()
+    pagec("batch", "site", "-o", "out", "--prune")
+    assert Path("out/mine.html").exists()
+
+
+def test_an_image_that_a_page_of_the_project_around_shows_stays(pagec: Call) -> None:
+    dropped = write("site/sub/a.yaml", "img/x.svg")
+    write("site/t.yaml", "sub/img/x.svg")
+    Path("site/pagec.toml").touch()
+    Path("site/sub/_site.yaml").write_text("lang: en\n", encoding="utf-8")
+    pagec("batch", "site/sub", "-o", "out/sub")
+    pagec("batch", "site", "-o", "out")
+    write(str(dropped))
+    pagec("batch", "site/sub", "-o", "out/sub", "--prune")
+    assert Path("out/sub/img/x.svg").exists()
+
+
+def test_a_sitemap_that_pagec_did_not_write_stays(pagec: Call) -> None:
+    with write("site/a.yaml").open("a", encoding="utf-8") as spec:
+        spec.write("url: https://example.org/a.html\n")
+    Path("out").mkdir()
+    Path("out/sitemap.xml").write_text("<mine/>", encoding="utf-8")
+    assert "sitemap.xml stays as it is" in pagec("batch", "site", "-o", "out")
+    assert Path("out/sitemap.xml").read_text(encoding="utf-8") == "<mine/>"
+    Path("out/sitemap.xml").unlink()
+    pagec("batch", "site", "-o", "out")
+    assert "https://example.org/a.html" in Path("out/sitemap.xml").read_text(encoding="utf-8")

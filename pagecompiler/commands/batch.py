@@ -20,7 +20,7 @@ from pagecompiler.commands.options import (
     decoding_options,
 )
 from pagecompiler.commands.screen import CONTEXT, Screen, count, fail, make_screen, screen_options
-from pagecompiler.files import real_path
+from pagecompiler.files import real_path, real_place
 from pagecompiler.outputs import DEFAULT_FOLDER, STDOUT
 
 BATCH_LANES = 10
@@ -252,14 +252,14 @@ def _find_orphans(folder: Path, output: Path, specs: Sequence[FolderSpec], cache
     from pagecompiler.orphans import find_caches, find_orphans
 
     caches = find_caches(folder) if cache is None else {cache}
-    return find_orphans(folder, output, caches, {real_path(spec.output) for spec in specs})
+    return find_orphans(folder, output, caches, {real_place(spec.output) for spec in specs})
 
 
 def _after(
     batch: Batch, orphans: Orphans, folder: Path, output: Path, screen: Screen, *, index: bool, remove: bool
 ) -> bool:  # fmt: skip
     """What concerns the folder as a whole: orphans, sitemap, index. Gives whether something could not be done."""
-    from pagecompiler.listing import compile_index, old_sitemap, write_sitemap
+    from pagecompiler.listing import SITEMAP_NAME, compile_index, has_old_sitemap, write_sitemap
     from pagecompiler.orphans import prune
     from pagecompiler.publish import write_problem
 
@@ -272,8 +272,11 @@ def _after(
     try:
         if remove:
             prune(orphans, screen.say)
-        if write_sitemap(pages, output) is None and None not in batch.facts.values() and (old := old_sitemap(output)):
-            screen.say(f"{old} stays, but no page of {folder} has an address")
+        sitemap, old = output / SITEMAP_NAME, has_old_sitemap(output)
+        if os.path.lexists(sitemap) and not old:
+            screen.say(f"{sitemap} stays as it is: pagec did not write it")
+        elif write_sitemap(pages, output) is None and old and None not in batch.facts.values():
+            screen.say(f"{sitemap} stays, but no page of {folder} has an address")
         if not index:
             return False
         result = compile_index(pages, folder, output)

@@ -105,12 +105,14 @@ def compile_command(
 
 
 def _check_report(report: Path | None, specs: Sequence[str], outputs: Sequence[Output]) -> None:
-    """Exits with 2 when the report would overwrite a spec or a page."""
+    """Exits with 2 when the report would overwrite a spec, a page or an image."""
     if report is None:
         return
     paths = [*(Path(spec) for spec in specs if spec != "-"), *(each.path for each in outputs if each.path is not None)]
     if real_path(report) in [real_path(path) for path in paths]:
         fail(f"--report {report} is a spec or a page of this run; name another file", 2)
+    if report.suffix.lower() not in (".html", ".htm"):  # it could be an image of a page
+        fail(f"--report {report}: a report is a page; name another file, ending in .html", 2)
 
 
 def _write_report(report: Path, builds: Sequence[tuple[PageResult, Attempts]], screen: Screen) -> None:
