@@ -34,7 +34,7 @@ def write_sitemap(pages: Iterable[PageFacts], folder: Path) -> Path | None:
     return folder / SITEMAP_NAME
 
 
-def has_old_sitemap(folder: Path) -> bool:
+def has_own_sitemap(folder: Path) -> bool:
     """Whether there is a sitemap that pagec wrote here."""
     try:
         return (folder / SITEMAP_NAME).read_bytes().startswith(_HEAD.encode())

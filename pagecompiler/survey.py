@@ -43,16 +43,16 @@ class Neighbours:
 
     def dead(self, spec: FolderSpec, links: Iterable[str]) -> frozenset[str]:
         """Those links of a page that lead nowhere, or to no section."""
-        return frozenset(href for href in links if self.lack_page(spec, href) or self.lack_section(spec, href))
+        return frozenset(href for href in links if self.lacks_page(spec, href) or self.lacks_section(spec, href))
 
-    def lack_page(self, spec: FolderSpec, href: str) -> bool:
+    def lacks_page(self, spec: FolderSpec, href: str) -> bool:
         """Whether a link leads to a page that there is not."""
         target, _ = _target(href, spec.output, self.root)
         if target is None or target in self.pages or href.startswith("/"):
             return False
         return target in self.gone or not os.path.exists(target)
 
-    def lack_section(self, spec: FolderSpec, href: str) -> PageFacts | None:
+    def lacks_section(self, spec: FolderSpec, href: str) -> PageFacts | None:
         """The page that a link leads to, if it has no section of that id."""
         target, anchor = _target(href, spec.output, self.root)
         facts = self.pages.get(target) if target is not None else None
@@ -77,9 +77,9 @@ def read_facts(spec: FolderSpec, loaded: LoadedSpec) -> PageFacts:
 def check_links(spec: FolderSpec, loaded: LoadedSpec, neighbours: Neighbours) -> Iterator[Diagnostic]:
     """Findings about links to other pages of the folder."""
     for path, href in _links(loaded):
-        if neighbours.lack_page(spec, href):
+        if neighbours.lacks_page(spec, href):
             yield loaded.diagnostic("W0312", f"`{href}` leads to no page of the folder", path)
-        elif facts := neighbours.lack_section(spec, href):
+        elif facts := neighbours.lacks_section(spec, href):
             known = ", ".join(sorted(facts.section_ids)[:12]) or "none"
             anchor = hrefs.anchor_target(_target(href, spec.output, neighbours.root)[1])
             message = f"`{facts.spec.name}` has no section with the id `{anchor}`"

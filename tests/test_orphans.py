@@ -219,10 +219,12 @@ def test_an_image_that_a_page_of_the_project_around_shows_stays(pagec: Call) -> 
 
 
 def test_a_sitemap_that_pagec_did_not_write_stays(pagec: Call) -> None:
-    with write("site/a.yaml").open("a", encoding="utf-8") as spec:
-        spec.write("url: https://example.org/a.html\n")
+    spec = write("site/a.yaml")
     Path("out").mkdir()
     Path("out/sitemap.xml").write_text("<mine/>", encoding="utf-8")
+    assert "sitemap" not in pagec("batch", "site", "-o", "out"), "no page has an address"
+    with spec.open("a", encoding="utf-8") as file:
+        file.write("url: https://example.org/a.html\n")
     assert "sitemap.xml stays as it is" in pagec("batch", "site", "-o", "out")
     assert Path("out/sitemap.xml").read_text(encoding="utf-8") == "<mine/>"
     Path("out/sitemap.xml").unlink()

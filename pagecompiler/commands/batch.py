@@ -259,7 +259,7 @@ def _after(
     batch: Batch, orphans: Orphans, folder: Path, output: Path, screen: Screen, *, index: bool, remove: bool
 ) -> bool:  # fmt: skip
     """What concerns the folder as a whole: orphans, sitemap, index. Gives whether something could not be done."""
-    from pagecompiler.listing import SITEMAP_NAME, compile_index, has_old_sitemap, write_sitemap
+    from pagecompiler.listing import SITEMAP_NAME, compile_index, has_own_sitemap, write_sitemap
     from pagecompiler.orphans import prune
     from pagecompiler.publish import write_problem
 
@@ -272,10 +272,10 @@ def _after(
     try:
         if remove:
             prune(orphans, screen.say)
-        sitemap, old = output / SITEMAP_NAME, has_old_sitemap(output)
-        if os.path.lexists(sitemap) and not old:
+        sitemap, own = output / SITEMAP_NAME, has_own_sitemap(output)
+        if any(page.address for page in pages) and os.path.lexists(sitemap) and not own:
             screen.say(f"{sitemap} stays as it is: pagec did not write it")
-        elif write_sitemap(pages, output) is None and old and None not in batch.facts.values():
+        elif write_sitemap(pages, output) is None and own and None not in batch.facts.values():
             screen.say(f"{sitemap} stays, but no page of {folder} has an address")
         if not index:
             return False
